@@ -85,31 +85,37 @@ export async function makeForms(harness: Harness, vendor: Vendor): Promise<reado
     {
       name: 'the name of a project',
       path: `/app/projects/${projectId}`,
-      type: visit => visit.fill('Name', 'Payments of today'),
-      submit: 'Save name',
-      done: 'The name is saved.',
+      async type(visit) {
+        await visit.press('Edit')
+        await visit.fill('Name', 'Payments of today')
+      },
+      submit: 'Save project',
+      done: 'The project is saved.',
     },
     {
       name: 'default limits',
       path: `/app/projects/${projectId}`,
       async type(visit) {
+        await visit.press('Edit')
         await visit.press('Add limit')
-        await visit.fill('Requests', '250')
+        // A section of the page behind has the same name.
+        await visit.page.getByRole('textbox', { name: 'Requests', exact: true }).fill('250')
       },
-      submit: 'Save default limits',
-      done: 'The default limits are saved.',
+      submit: 'Save project',
+      done: 'The project is saved.',
     },
     {
       name: 'the scopes of a project',
       path: `/app/projects/${projectId}`,
       async type(visit) {
+        await visit.press('Edit')
         const list = visit.page.getByRole('combobox', { name: 'Known scopes' })
         await list.fill('refunds')
         await list.press('Enter')
         await visit.page.getByLabel('Refuse other scopes').check()
       },
-      submit: 'Save scopes',
-      done: 'The scopes are saved.',
+      submit: 'Save project',
+      done: 'The project is saved.',
     },
     {
       name: 'the end of a project',

@@ -15,6 +15,7 @@ const makeOne = async (role: 'admin' | 'member' = 'admin') => {
 test('an admin lists the scopes of a project, and its key form offers them', async () => {
   const { vendor, person } = await makeOne()
   const visit = await stage.visit(`/app/projects/${vendor.projectId}`, { as: person })
+  await visit.press('Edit')
   const list = visit.page.getByRole('combobox', { name: 'Known scopes' })
   await list.fill('charges:read')
   await list.press('Enter')
@@ -22,8 +23,8 @@ test('an admin lists the scopes of a project, and its key form offers them', asy
   await list.fill('refunds')
   await list.press('Enter')
   await visit.look('project-scopes')
-  await visit.press('Save scopes')
-  await visit.text('The scopes are saved.')
+  await visit.press('Save project')
+  await visit.text('The project is saved.')
   const project = async () =>
     (await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })).body
   assert.deepEqual((await project()).known_scopes, ['charges:read', 'charges:write', 'refunds'])
@@ -51,10 +52,11 @@ test('a form refuses a scope with a space or a *, and leaves those that are stor
     )
   const key = await issueKey(harness, vendor, { scopes: ['orders:*'] })
   const visit = await stage.visit(`/app/projects/${vendor.projectId}`, { as: person })
+  await visit.press('Edit')
   const known = visit.page.getByRole('combobox', { name: 'Known scopes' })
   await known.fill('refunds read')
   await known.press('Enter')
-  await visit.press('Save scopes')
+  await visit.press('Save project')
   await refused('refunds read')
 
   await visit.page.goto(`/app/keys?project=${vendor.projectId}&tenant=${vendor.tenantId}`)
@@ -86,12 +88,13 @@ test('a form refuses a scope with a space or a *, and leaves those that are stor
 test('a strict project refuses a wrong scope at its field, with everything typed kept', async () => {
   const { vendor, person } = await makeOne()
   const visit = await stage.visit(`/app/projects/${vendor.projectId}`, { as: person })
+  await visit.press('Edit')
   await visit.page.getByLabel('Refuse other scopes').check()
   await visit.text('Without a known scope, new keys have none.')
   await visit.page.getByRole('combobox', { name: 'Known scopes' }).fill('refunds')
   await visit.page.getByRole('combobox', { name: 'Known scopes' }).press('Enter')
-  await visit.press('Save scopes')
-  await visit.text('The scopes are saved.')
+  await visit.press('Save project')
+  await visit.text('The project is saved.')
   await visit.page.goto(`/app/keys?project=${vendor.projectId}&tenant=${vendor.tenantId}`)
   await visit.press('Create key')
   const dialog = visit.page.getByRole('dialog')

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { makePerson } from '../../server/test/people.ts'
 import { issueKey, makeProject, makeVendor } from '../../server/test/vendor.ts'
@@ -61,13 +62,17 @@ test('a slug that another project has is refused at its field', async () => {
   const visit = await stage.visit(`/app/projects/${other.id}`, {
     as: await makeMember(acme.workspaceId, 'admin'),
   })
+  await visit.press('Edit')
   await visit.fill('Slug', slug)
-  await visit.press('Save name')
+  await visit.press('Save project')
   await visit.text('Another project has this slug.')
   await visit.fill('Slug', 'ledger')
   await visit.fill('Name', 'Ledger')
-  await visit.press('Save name')
+  await visit.press('Save project')
   await visit.heading('Ledger')
+  // Nodes load all keys again after new limits, so nothing else sends them.
+  const { body: saved } = await ask('GET', `/v1/projects/${other.id}`, { token: acme.live })
+  assert.deepEqual([saved.slug, saved.policy_version], ['ledger', other.policy_version])
   await visit.leave()
 })
 
@@ -82,15 +87,18 @@ test('an admin changes default limits, warned that every node loads its keys aga
     as: await makeMember(acme.workspaceId, 'admin'),
   })
   await visit.text('No nodes yet')
-  await visit.text('Every node loads all keys again')
   await visit.look('project-without-nodes')
   const { policy_version: version } = (await ask('GET', path, { token: acme.live })).body
   await poll(version, 'eu-1')
   await poll(version, 'us-1', '&env=live')
+  await visit.press('Edit')
+  await visit.text('every node loads all keys again')
   await visit.press('Add limit')
   await visit.fill('Every', '15')
-  await visit.press('Save default limits')
-  await visit.text('The default limits are saved.')
+  await visit.look('project-edit')
+  await visit.press('Save project')
+  await visit.text('The project is saved.')
+  await visit.text('100 requests every 15 minutes, sliding, per key')
   const { default_rate_limits } = (await ask('GET', path, { token: acme.live })).body
   assert.equal(default_rate_limits[0].window_ms, 900_000)
 
@@ -111,6 +119,40 @@ test('an admin changes default limits, warned that every node loads its keys aga
   await fleet.getByText('Silent').waitFor()
   assert.deepEqual(await drawn.locator('dt').allTextContents(), ['Current', 'Silent'])
   await visit.look('project')
+  await visit.leave()
+})
+
+test('a project shows its newest keys and its requests, and leads to all of its keys', async () => {
+  const acme = await makeVendor(stage.harness)
+  const other = await makeProject(stage.harness, acme)
+  await issueKey(stage.harness, { ...acme, projectId: other.id }, { name: 'Elsewhere' })
+  for (let n = 1; n <= 7; n++) {
+    const { id } = await issueKey(stage.harness, acme, { name: `Key ${n}` })
+    const [{ now }] = await query('select service_now() as now')
+    const records = [{ key_id: id, hour: now, count: 100 * n }]
+    const body = { report_id: randomUUID(), sample_rate: 1, records }
+    assert.equal((await ask('POST', '/v1/usage/reports', { token: acme.live, body })).status, 202)
+  }
+  const visit = await stage.visit(`/app/projects/${acme.projectId}`, {
+    as: await makeMember(acme.workspaceId, 'admin'),
+  })
+  const keys = visit.page.getByRole('region', { name: 'Keys of this project' })
+  await keys.getByRole('link', { name: 'Key 7' }).waitFor()
+  assert.deepEqual(
+    await keys.getByRole('link').allTextContents(),
+    [7, 6, 5, 4, 3].map(n => `Key ${n}`),
+  )
+  await visit.text('2,800 in live, 30 days')
+  await visit.page.getByRole('figure', { name: 'Requests a day' }).waitFor()
+  await visit.look('project-with-keys')
+  await visit.page.getByRole('link', { name: 'All keys of this project' }).click()
+  await visit.heading('Keys')
+  await visit.page.getByRole('link', { name: 'Key 1' }).waitFor()
+  assert.equal(await visit.page.getByRole('link', { name: 'Elsewhere' }).count(), 0)
+  await visit.page.goBack()
+  await visit.page.getByRole('link', { name: 'Create key' }).click()
+  await visit.page.getByRole('dialog', { name: 'Create live key' }).waitFor()
+  assert.match(visit.page.url(), new RegExp(`project=${acme.projectId}`))
   await visit.leave()
 })
 
@@ -149,7 +191,7 @@ test('a member sees projects and limits in words, and nothing that changes them'
   await visit.text('An admin or an owner can change this project.')
   await visit.text('5 requests a second, fixed, per tenant')
   await visit.text('No nodes yet')
-  const changes = visit.page.getByRole('button', { name: /Save|Delete|Add|Create/ })
+  const changes = visit.page.getByRole('button', { name: /Edit|Save|Delete|Add|Create/ })
   assert.equal(await changes.count(), 0)
   await visit.look('project-of-a-member')
   await visit.leave()

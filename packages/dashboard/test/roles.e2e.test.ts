@@ -122,18 +122,7 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
     },
   ],
   [`/projects/${projectId}`]: [
-    { name: 'Save name', least: 'admin', call: ['PATCH', `/v1/projects/${projectId}`, { name: 'Other' }] },
-    {
-      name: 'Save default limits',
-      least: 'admin',
-      call: ['PATCH', `/v1/projects/${projectId}`, { default_rate_limits: [] }],
-    },
-    {
-      name: 'Save scopes',
-      least: 'admin',
-      call: ['PATCH', `/v1/projects/${projectId}`, { known_scopes: [] }],
-    },
-    { name: 'Add limit', least: 'admin', call: ['PATCH', `/v1/projects/${projectId}`, {}] },
+    { name: 'Edit', least: 'admin', call: ['PATCH', `/v1/projects/${projectId}`, { name: 'Other' }] },
     { name: 'Delete project', least: 'admin', call: ['DELETE', `/v1/projects/${projectId}`] },
   ],
   '/usage': [],

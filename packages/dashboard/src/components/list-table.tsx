@@ -31,6 +31,8 @@ interface ListTableProps<Item> {
   readonly detail?: (item: Item) => ReactNode
   /** Loads the next page when the person reaches the end. */
   readonly isEndless?: boolean
+  /** Stands at the end in place of the next page, where another screen has all rows. */
+  readonly more?: ReactNode
   /** How many rows stand there while it loads: about as many as will be there, where something follows below. */
   readonly rowsWaiting?: number
 }
@@ -67,7 +69,9 @@ export function ListTable<Item>(props: ListTableProps<Item>) {
       {list.error === null ? null : (
         <Trouble error={list.error} onRetry={list.isFetchNextPageError ? loadMore : retry} />
       )}
-      {list.hasNextPage && list.error === null ? (
+      {props.more !== undefined ? (
+        <div className={classes.more}>{props.more}</div>
+      ) : list.hasNextPage && list.error === null ? (
         <More isEndless={props.isEndless ?? false} isBusy={list.isFetchingNextPage} onMore={loadMore} />
       ) : null}
     </>

@@ -1,11 +1,13 @@
 import type { Project } from '@keyrail/contract/vendor/projects'
-import { Button, Skeleton, Stack } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Button, Group, Skeleton, Stack } from '@mantine/core'
+import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { deleteProject, getProject } from '../../api/projects.ts'
+import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
 import { DeleteDialog } from '../../components/delete-dialog.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { CreateKeyLink, KeysOf } from '../../components/keys-of.tsx'
 import { limitInWords } from '../../components/limits-in-words.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
@@ -13,10 +15,9 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
-import { DefaultLimits } from './default-limits.tsx'
+import { useEnv } from '../../shell/shell-route.tsx'
+import { EditProjectDialog } from './edit-project.tsx'
 import { Fleet } from './fleet.tsx'
-import { KnownScopes } from './known-scopes.tsx'
-import { ProjectNames } from './project-names.tsx'
 
 const route = getRouteApi('/shell/projects/$projectId')
 
@@ -30,6 +31,7 @@ export function ProjectPage() {
   return (
     <PageFrame
       title={project.data?.name ?? 'Project'}
+      {...(isEditor && { action: actionsOf(project) })}
       {...(!isEditor && { lead: 'An admin or an owner can change this project.' })}
     >
       <Loaded query={project} skeleton={<Skeleton h={480} />} noun="project">
@@ -39,50 +41,44 @@ export function ProjectPage() {
   )
 }
 
+/** Their place is kept until the project is there. */
+function actionsOf({ data: project, isLoading }: UseQueryResult<Project>) {
+  if (isLoading) return <Skeleton h={36} w={192} maw="100%" />
+  return project === undefined ? undefined : <Actions project={project} />
+}
+
+function Actions({ project }: { project: Project }) {
+  const [isEditing, setEditing] = useState(false)
+  return (
+    <>
+      <Group gap="xs">
+        <Button variant="default" onClick={() => setEditing(true)}>
+          Edit
+        </Button>
+        <CreateKeyLink noun="project" id={project.id} />
+      </Group>
+      <EditProjectDialog of={project} isOpen={isEditing} onClose={() => setEditing(false)} />
+    </>
+  )
+}
+
+/** As many as show who uses the project; the screen of keys has all. */
+const keysMost = 5
+
 function WholeProject({ project, isEditor }: { project: Project; isEditor: boolean }) {
-  const { id, slug, key_prefix, policy_version, created_at, updated_at, default_rate_limits } = project
+  const { id } = project
+  const env = useEnv()
+  const of = { project_id: id }
   return (
     <>
       <Section title="Facts">
-        <Facts
-          facts={[
-            { label: 'Id', copied: id },
-            { label: 'Slug', copied: slug },
-            {
-              label: 'Key prefix',
-              value: (
-                <>
-                  <code>{key_prefix}_live_…</code> and <code>{key_prefix}_test_…</code>
-                </>
-              ),
-            },
-            ...(policy_version === null
-              ? []
-              : [{ label: 'Version', value: new Intl.NumberFormat().format(policy_version) }]),
-            { label: 'Created', value: <RelativeTime at={created_at} /> },
-            { label: 'Changed', value: <RelativeTime at={updated_at} /> },
-          ]}
-        />
-        {isEditor ? <ProjectNames project={project} /> : null}
+        <ProjectFacts project={project} requests={<UsageTotal of={of} env={env} />} />
       </Section>
-      <Section title="Default limits" lead="They hold for every key without limits of its own.">
-        {isEditor ? (
-          <DefaultLimits project={project} />
-        ) : default_rate_limits.length === 0 ? (
-          'No limits.'
-        ) : (
-          <Stack gap={0}>
-            {default_rate_limits.map(rule => (
-              <span key={rule.id}>{limitInWords(rule)}</span>
-            ))}
-          </Stack>
-        )}
+      <Section title="Keys">
+        <KeysOf noun="project" id={id} env={env} most={keysMost} />
       </Section>
-      <Section
-        title="Scopes"
-        lead="What keys of this project may allow. Forms offer them, so that nobody types them wrong."
-      >
-        {isEditor ? <KnownScopes project={project} /> : <ScopeRules project={project} />}
+      <Section title="Requests" lead="As your nodes report them, by UTC day.">
+        <UsageDays of={of} env={env} />
       </Section>
       <Section title="Fleet" lead="The nodes that have asked for the keys of this project in the last day.">
         <Fleet projectId={id} />
@@ -95,6 +91,46 @@ function WholeProject({ project, isEditor }: { project: Project; isEditor: boole
     </>
   )
 }
+
+function ProjectFacts({ project, requests }: { project: Project; requests: ReactNode }) {
+  const { id, slug, key_prefix, policy_version, created_at, updated_at, default_rate_limits } = project
+  return (
+    <Facts
+      facts={[
+        { label: 'Id', copied: id },
+        { label: 'Slug', copied: slug },
+        {
+          label: 'Key prefix',
+          value: (
+            <>
+              <code>{key_prefix}_live_…</code> and <code>{key_prefix}_test_…</code>
+            </>
+          ),
+        },
+        { label: 'Requests', value: requests },
+        {
+          label: 'Default limits',
+          value: default_rate_limits.length === 0 ? 'None' : <Limits rules={default_rate_limits} />,
+        },
+        { label: 'Scopes', value: <ScopeRules project={project} /> },
+        { label: 'Created', value: <RelativeTime at={created_at} /> },
+        { label: 'Changed', value: <RelativeTime at={updated_at} /> },
+        ...(policy_version === null
+          ? []
+          : [{ label: 'Version', value: new Intl.NumberFormat().format(policy_version) }]),
+      ]}
+    />
+  )
+}
+
+/** They hold for every key without limits of its own. */
+const Limits = ({ rules }: { rules: Project['default_rate_limits'] }) => (
+  <Stack gap={0}>
+    {rules.map(rule => (
+      <span key={rule.id}>{limitInWords(rule)}</span>
+    ))}
+  </Stack>
+)
 
 function ScopeRules({ project: { known_scopes, strict_scopes } }: { project: Project }) {
   if (known_scopes.length === 0 && !strict_scopes) return 'No list. A key may have any scope.'

@@ -2,12 +2,14 @@ import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { Button, Skeleton } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { deleteTenant, endEmbedSessions, getTenant } from '../../api/tenants.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
 import { DeleteDialog } from '../../components/delete-dialog.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { CreateKeyLink, KeysOf } from '../../components/keys-of.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { writeMeta } from '../../components/meta-text.ts'
 import { PageFrame } from '../../components/page-frame.tsx'
@@ -17,9 +19,8 @@ import { useHasRole } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
 import type { TenantAct } from '../../shell/acts.ts'
 import { useAct } from '../../shell/use-act.ts'
+import { useEnv } from '../../shell/shell-route.tsx'
 import { EditTenant } from './edit-tenant.tsx'
-import { TenantKeys } from './tenant-keys.tsx'
-import { TenantDays, TenantUsage } from './tenant-usage.tsx'
 
 const route = getRouteApi('/shell/tenants/$tenantId')
 const nameOf = ({ name, external_id }: Tenant) => name ?? external_id
@@ -34,7 +35,7 @@ export function TenantPage() {
   return (
     <PageFrame
       title={tenant.data === undefined ? 'Tenant' : nameOf(tenant.data)}
-      {...(isEditor && { action: <CreateKey tenantId={tenantId} /> })}
+      {...(isEditor && { action: <CreateKeyLink noun="tenant" id={tenantId} /> })}
       {...(!isEditor && { lead: 'An admin or an owner can change this tenant.' })}
     >
       <Loaded query={tenant} skeleton={<Skeleton h={480} />} noun="tenant">
@@ -44,20 +45,9 @@ export function TenantPage() {
   )
 }
 
-/** Opens the form of the keys screen, for this tenant. */
-const CreateKey = ({ tenantId }: { tenantId: string }) => (
-  // The screen of keys belongs to another folder, so its address is a plain text here.
-  <Button
-    renderRoot={props => (
-      <Link {...props} to={'/keys' as string} search={{ tenant: tenantId, create: 'open' } as object} />
-    )}
-  >
-    Create key
-  </Button>
-)
-
 function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }) {
   const { id, external_id, meta, created_at, updated_at } = tenant
+  const requests = { of: { tenant_id: id }, env: useEnv() }
   return (
     <>
       <Section title="Facts">
@@ -65,7 +55,7 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
           facts={[
             { label: 'Your id', copied: external_id },
             { label: 'Id', copied: id },
-            { label: 'Requests', value: <TenantUsage tenantId={id} /> },
+            { label: 'Requests', value: <UsageTotal {...requests} /> },
             { label: 'Created', value: <RelativeTime at={created_at} /> },
             { label: 'Changed', value: <RelativeTime at={updated_at} /> },
             ...(isEditor ? [] : [{ label: 'Metadata', value: <code>{writeMeta(meta) || 'None'}</code> }]),
@@ -73,10 +63,10 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
         />
       </Section>
       <Section title="Keys">
-        <TenantKeys tenantId={id} />
+        <KeysOf noun="tenant" id={id} env={requests.env} />
       </Section>
       <Section title="Requests" lead="As your nodes report them, by UTC day.">
-        <TenantDays tenantId={id} />
+        <UsageDays {...requests} />
       </Section>
       {isEditor ? (
         <>
