@@ -153,6 +153,12 @@ export const ActIcon = (props: IconProps) => (
   </Drawn>
 )
 
+export const MoreIcon = (props: IconProps) => (
+  <Drawn {...props}>
+    <path d="M5 12v.1M12 12v.1M19 12v.1" strokeWidth={3} />
+  </Drawn>
+)
+
 /** The mark of Keyrail. */
 export const Mark = ({ size = 24 }: IconProps) => (
   <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true" focusable="false">

@@ -111,7 +111,8 @@ test('an admin sees the members, no way to change them, and why', async () => {
   await visit.text('fay@example.com')
   await visit.text('Only an owner can invite, change or remove people.')
   await visit.text('An owner invites people.')
-  assert.equal(await visit.page.locator('main').getByRole('button').count(), 0)
+  // The headers of columns sort.
+  assert.equal(await visit.page.locator('main button:not(th button)').count(), 0)
   assert.equal(await visit.page.getByLabel(/^Role of/).count(), 0)
   await visit.look('members-as-admin')
   await visit.leave()

@@ -189,17 +189,17 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
 
 /** Controls that read, search, copy or choose what the page shows. */
 const reading =
-  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Action|Kind|From|To|Environment|Framework of your server|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
+  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Actions for .*|Action|Kind|From|To|Environment|Framework of your server|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
 
 async function ready(page: Page): Promise<void> {
   await page.locator('main h1').waitFor()
   await page.locator('main [aria-busy="true"]').first().waitFor({ state: 'detached' })
 }
 
-/** What a person can press, type into or choose from, by its name. A figure holds code to copy, or bars. */
+/** What a person can press, type into or choose from, by its name. A figure holds code to copy, or bars; a header sorts. */
 const namesIn = async (page: Page) =>
   (await page.evaluate(
-    `[...document.querySelectorAll('main :is(button, input, select, textarea, [role=button])')].filter(one => one.checkVisibility() && !one.closest('figure'))
+    `[...document.querySelectorAll('main :is(button, input, select, textarea, [role=button])')].filter(one => one.checkVisibility() && !one.closest('figure, th'))
       .map(one => (one.getAttribute('aria-label') ?? (one.labels?.[0] ?? one).textContent).trim())`,
   )) as string[]
 

@@ -112,7 +112,8 @@ test('a member sees the secret keys of each environment, no way to change them, 
   const visit = await stage.visit('/app/settings/secret-keys', { as: cyd })
   await visit.text('krsk_live_')
   await visit.text('Only an admin or an owner can create or change them.')
-  assert.equal(await visit.page.locator('main').getByRole('button').count(), 0)
+  // The headers of columns sort.
+  assert.equal(await visit.page.locator('main button:not(th button)').count(), 0)
   await visit.page.getByText('Test', { exact: true }).first().click()
   await visit.text('krsk_test_')
   assert.equal(await visit.page.getByText('krsk_live_').count(), 0)

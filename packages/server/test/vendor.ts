@@ -43,8 +43,8 @@ async function made(answer: Promise<Answer>): Promise<Answer['body']> {
 export const makeProject = ({ ask }: Api, { live }: Maker) =>
   made(ask('POST', '/v1/projects', { token: live, body: { name: 'Payments', slug: uniqueSlug('pay') } }))
 
-export const makeTenant = ({ ask }: Api, { live }: Maker) =>
-  made(ask('POST', '/v1/tenants', { token: live, body: { external_id: uniqueSlug('org') } }))
+export const makeTenant = ({ ask }: Api, { live }: Maker, more: Record<string, unknown> = {}) =>
+  made(ask('POST', '/v1/tenants', { token: live, body: { external_id: uniqueSlug('org'), ...more } }))
 
 export const makeSecretKey = ({ ask }: Api, { live }: Maker, more: Record<string, unknown> = {}) =>
   made(ask('POST', '/v1/secret_keys', { token: live, body: { env: 'live', ...more } }))

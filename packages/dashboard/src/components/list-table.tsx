@@ -1,8 +1,9 @@
-import { Button, Skeleton } from '@mantine/core'
-import { Fragment, type ReactNode, useEffect, useRef } from 'react'
+import { Button, Skeleton, VisuallyHidden } from '@mantine/core'
+import { Fragment, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Empty } from './empty.tsx'
 import classes from './list-table.module.css'
 import { isRefused, Offline, Refused } from './loaded.tsx'
+import { nextSorting, type Sorting, type SortValue, sortRows } from './sorting.ts'
 import { Trouble } from './trouble.tsx'
 import type { List } from './use-list.ts'
 
@@ -15,6 +16,8 @@ export interface Column<Item> {
   readonly isTall?: boolean
   /** Left out below this width, where the row's own page has it. */
   readonly from?: 'sm' | 'md' | 'lg'
+  /** Sorts by this, once every row is there: one page of many is never sorted as if it were all. */
+  readonly sortBy?: (item: Item) => SortValue
 }
 
 interface ListTableProps<Item> {
@@ -27,6 +30,8 @@ interface ListTableProps<Item> {
   readonly empty: ReactNode
   /** Set while a filter is active. */
   readonly onClearFilters?: (() => void) | undefined
+  /** What a person can do with a row: a `RowMenu`. */
+  readonly menu?: ((item: Item) => ReactNode) | undefined
   /** What an open row shows below itself; null while it is closed. */
   readonly detail?: (item: Item) => ReactNode
   /** Loads the next page when the person reaches the end. */
@@ -39,7 +44,8 @@ interface ListTableProps<Item> {
 
 /** A list in each of its states. A screen describes its columns and what to type when the list is empty. */
 export function ListTable<Item>(props: ListTableProps<Item>) {
-  const { list, empty, onClearFilters } = props
+  const { list, columns, empty, onClearFilters } = props
+  const [sorting, setSorting] = useState<Sorting>(null)
   const retry = () => void list.refetch()
   if (list.data === undefined) {
     if (list.fetchStatus === 'paused') return <Offline onRetry={retry} />
@@ -63,16 +69,28 @@ export function ListTable<Item>(props: ListTableProps<Item>) {
   }
   if (rows.length === 0) return empty
   const loadMore = () => void list.fetchNextPage()
+  const sorted = columns.find(({ header }) => header === sorting?.header)?.sortBy
+  const isSorted = !list.hasNextPage && sorting !== null && sorted !== undefined
   return (
     <>
-      <Frame {...props} rows={rows} />
+      <Frame
+        {...props}
+        rows={isSorted ? sortRows(rows, sorted, sorting.isFalling) : rows}
+        sorting={isSorted ? sorting : null}
+        onSort={list.hasNextPage ? undefined : header => setSorting(nextSorting(sorting, header))}
+      />
       {list.error === null ? null : (
         <Trouble error={list.error} onRetry={list.isFetchNextPageError ? loadMore : retry} />
       )}
       {props.more !== undefined ? (
         <div className={classes.more}>{props.more}</div>
       ) : list.hasNextPage && list.error === null ? (
-        <More isEndless={props.isEndless ?? false} isBusy={list.isFetchingNextPage} onMore={loadMore} />
+        <More
+          isEndless={props.isEndless ?? false}
+          isBusy={list.isFetchingNextPage}
+          isSortable={columns.some(({ sortBy }) => sortBy !== undefined)}
+          onMore={loadMore}
+        />
       ) : null}
     </>
   )
@@ -81,10 +99,12 @@ export function ListTable<Item>(props: ListTableProps<Item>) {
 interface MoreProps {
   readonly isEndless: boolean
   readonly isBusy: boolean
+  /** The columns sort once every row is there. */
+  readonly isSortable: boolean
   readonly onMore: () => void
 }
 
-function More({ isEndless, isBusy, onMore }: MoreProps) {
+function More({ isEndless, isBusy, isSortable, onMore }: MoreProps) {
   const end = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isEndless || isBusy || end.current === null) return
@@ -97,6 +117,9 @@ function More({ isEndless, isBusy, onMore }: MoreProps) {
       <Button variant="default" loading={isBusy} onClick={onMore}>
         Load more
       </Button>
+      {isSortable ? (
+        <p className={classes.hint}>Newest first. Columns sort once all rows are loaded.</p>
+      ) : null}
     </div>
   )
 }
@@ -104,16 +127,25 @@ function More({ isEndless, isBusy, onMore }: MoreProps) {
 /** In pixels, about as what will stand there: the columns share the width of the table by them, as they do later. */
 const widthsWaiting = { first: 168, other: 72 }
 
+interface FrameProps<Item> extends ListTableProps<Item> {
+  /** Null while they load. */
+  readonly rows: readonly Item[] | null
+  readonly sorting?: Sorting
+  /** Undefined: there are more rows than these, which the service has sorted. */
+  readonly onSort?: ((header: string) => void) | undefined
+}
+
 function Frame<Item>({
   label,
   columns,
   idOf,
+  menu,
   detail,
   rowsWaiting = 8,
   rows,
-}: ListTableProps<Item> & { rows: readonly Item[] | null }) {
-  const classOf = ({ from, isNumber }: Column<Item>) =>
-    [from && classes[from], isNumber && classes.number].filter(Boolean).join(' ')
+  sorting = null,
+  onSort,
+}: FrameProps<Item>) {
   const waiting = Array.from({ length: rowsWaiting }, (_, at) => `waiting-${at}`)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls a wide table.
@@ -122,10 +154,13 @@ function Frame<Item>({
         <thead>
           <tr>
             {columns.map(column => (
-              <th key={column.header} scope="col" className={classOf(column)}>
-                {column.header}
-              </th>
+              <Heading key={column.header} of={column} sorting={sorting} onSort={onSort} />
             ))}
+            {menu === undefined ? null : (
+              <th scope="col">
+                <VisuallyHidden>Actions</VisuallyHidden>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -141,6 +176,7 @@ function Frame<Item>({
                       />
                     </td>
                   ))}
+                  {menu === undefined ? null : <td className={classes.menu} />}
                 </tr>
               ))
             : rows.map(row => {
@@ -153,6 +189,7 @@ function Frame<Item>({
                           {column.cell(row)}
                         </td>
                       ))}
+                      {menu === undefined ? null : <td className={classes.menu}>{menu(row)}</td>}
                     </tr>
                     {below === null ? null : (
                       <tr className={classes.detail}>
@@ -167,3 +204,32 @@ function Frame<Item>({
     </section>
   )
 }
+
+interface HeadingProps<Item> extends Pick<FrameProps<Item>, 'onSort'> {
+  readonly of: Column<Item>
+  readonly sorting: Sorting
+}
+
+function Heading<Item>({ of: column, sorting, onSort }: HeadingProps<Item>) {
+  const { header, sortBy } = column
+  const order = sorting?.header !== header ? undefined : sorting.isFalling ? 'descending' : 'ascending'
+  return (
+    <th scope="col" className={classOf(column)} {...(order && { 'aria-sort': order })}>
+      {sortBy === undefined || onSort === undefined ? (
+        header
+      ) : (
+        <button
+          type="button"
+          className={classes.sort}
+          title={`Sort by ${header}`}
+          onClick={() => onSort(header)}
+        >
+          {header}
+        </button>
+      )}
+    </th>
+  )
+}
+
+const classOf = <Item,>({ from, isNumber }: Column<Item>) =>
+  [from && classes[from], isNumber && classes.number].filter(Boolean).join(' ')

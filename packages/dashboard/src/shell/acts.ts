@@ -1,5 +1,5 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
-import { stateOf } from '../screens/keys/key-words.ts'
+import { changesOf } from '../screens/keys/key-changes.ts'
 
 /** What the palette offers to do with one thing. The page of the thing asks before it does so. */
 export interface Act {
@@ -22,16 +22,14 @@ const endSessions = {
 
 export const keyActs = [edit, rotate, revoke] as const
 export const tenantActs = [endSessions] as const
-export type KeyAct = (typeof keyActs)[number]['act']
 export type TenantAct = (typeof tenantActs)[number]['act']
 /** What `act` in an address may say. */
 export const acts: readonly string[] = [...keyActs, ...tenantActs].map(({ act }) => act)
 
 /** What can be done with a key in its state. A key that was rotated is left to its page, which knows its successor. */
-export function actsOnKey(key: Key): readonly Act[] {
-  const state = stateOf(key)
-  if (state === 'Revoked') return []
-  return state === 'Expired' || key.rotated_to !== null ? [edit, revoke] : keyActs
+export const actsOnKey = (key: Key): readonly Act[] => {
+  const changes = changesOf(key, key.rotated_to !== null)
+  return keyActs.filter(({ act }) => changes.includes(act))
 }
 
 /** A text that asks to do something: "revoke billing". */

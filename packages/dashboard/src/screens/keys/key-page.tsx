@@ -16,17 +16,15 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/time.ts'
 import { useHasRole } from '../../session/me.ts'
-import type { KeyAct } from '../../shell/acts.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
 import { useAct } from '../../shell/use-act.ts'
-import { EditKeyDialog } from './edit-key.tsx'
 import { KeyAudit } from './key-audit.tsx'
+import { changesOf, type KeyChange } from './key-changes.ts'
+import { KeyDialogs } from './key-dialogs.tsx'
 import { KeyStateBadge } from './key-state.tsx'
 import { KeyUsageSection } from './key-usage.tsx'
-import { stateOf, titleOf } from './key-words.ts'
+import { titleOf } from './key-words.ts'
 import { Lineage, useRelatives } from './lineage.tsx'
-import { RevokeKeyDialog } from './revoke-key.tsx'
-import { RotateKeyDialog } from './rotate-key.tsx'
 
 const route = getRouteApi('/shell/keys/$keyId')
 
@@ -92,29 +90,25 @@ const OtherEnvironment = ({ of: key }: { readonly of: Key }) => (
 )
 
 function Actions({ of: key }: { readonly of: Key }) {
-  const [open, setOpen] = useAct<KeyAct>()
-  const close = () => setOpen(null)
+  const [open, setOpen] = useAct<KeyChange>()
   const relatives = useRelatives(key)
   // A successor that was revoked replaces nothing.
   const isReplaced = key.rotated_to !== null && relatives.data?.successor?.revoked_at == null
-  const isRotatable = stateOf(key) !== 'Expired' && !isReplaced
+  const changes = changesOf(key, isReplaced)
   return (
     <>
-      {key.revoked_at === null ? (
+      {changes.length === 0 ? null : (
         <Group gap="xs">
           <Button variant="default" onClick={() => setOpen('edit')}>
             Edit
           </Button>
-          {isRotatable ? <Button onClick={() => setOpen('rotate')}>Rotate key</Button> : null}
+          {changes.includes('rotate') ? <Button onClick={() => setOpen('rotate')}>Rotate key</Button> : null}
           <Button variant="outline" color="red" onClick={() => setOpen('revoke')}>
             Revoke key
           </Button>
         </Group>
-      ) : null}
-      {/* They outlive the buttons: one may show a new key, or count the nodes that refuse this one. */}
-      <EditKeyDialog of={key} isOpen={open === 'edit'} onClose={close} />
-      <RotateKeyDialog of={key} isOpen={open === 'rotate'} onClose={close} />
-      <RevokeKeyDialog of={key} isOpen={open === 'revoke'} onClose={close} />
+      )}
+      <KeyDialogs of={key} open={open} onClose={() => setOpen(null)} />
     </>
   )
 }

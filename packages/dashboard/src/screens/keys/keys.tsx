@@ -1,13 +1,14 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { Button, Select } from '@mantine/core'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useCallback } from 'react'
+import { useCallback, useState } from 'react'
 import { listKeys } from '../../api/keys.ts'
 import { Clip } from '../../components/clip.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { OnPhone } from '../../components/on-phone.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { TwoLines } from '../../components/two-lines.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
 import { useNames } from '../../components/use-names.ts'
@@ -15,10 +16,12 @@ import { useHasRole } from '../../session/me.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
 import { useCreating } from '../../shell/use-creating.ts'
 import { CreateKeyDialog } from './create-key.tsx'
+import { changesOf, type KeyChange } from './key-changes.ts'
+import { KeyDialogs } from './key-dialogs.tsx'
 import { type KeyFilters, statuses } from './key-filters.ts'
 import { KeySearch } from './key-search.tsx'
 import { KeyStateBadge } from './key-state.tsx'
-import { sayLimits } from './key-words.ts'
+import { sayLimits, stateOf, titleOf } from './key-words.ts'
 import classes from './keys.module.css'
 import { NamedChoice } from './named-choice.tsx'
 import { NoKeys } from './no-keys.tsx'
@@ -35,6 +38,9 @@ export function Keys() {
   const navigate = useNavigate()
   const isEditor = useHasRole('admin')
   const [isCreating, setCreating] = useCreating(isEditor)
+  const [changing, setChanging] = useState<{ readonly key: Key; readonly open: KeyChange | null } | null>(
+    null,
+  )
   const list = useList('keys', listKeys, {
     env,
     q,
@@ -99,7 +105,27 @@ export function Keys() {
         columns={columnsOf(tenantName, projectName)}
         empty={<NoKeys env={env} isEditor={isEditor} />}
         onClearFilters={isFiltered ? clear : undefined}
+        menu={key => (
+          <RowMenu
+            name={titleOf(key)}
+            page={`/keys/${key.id}`}
+            copied={{ id: key.id }}
+            // The page of a key that was rotated says whether its successor still works.
+            actions={(isEditor ? changesOf(key, key.rotated_to !== null) : []).map(open => ({
+              ...changeInWords[open],
+              onChoose: () => setChanging({ key, open }),
+            }))}
+          />
+        )}
       />
+      {changing === null ? null : (
+        <KeyDialogs
+          key={changing.key.id}
+          of={changing.key}
+          open={changing.open}
+          onClose={() => setChanging({ ...changing, open: null })}
+        />
+      )}
       {isEditor ? (
         <CreateKeyDialog
           isOpen={isCreating}
@@ -112,6 +138,12 @@ export function Keys() {
   )
 }
 
+const changeInWords = {
+  edit: { label: 'Edit' },
+  rotate: { label: 'Rotate key' },
+  revoke: { label: 'Revoke key', isFinal: true },
+} as const
+
 const columnsOf = (
   tenantName: (id: string) => string,
   projectName: (id: string) => string,
@@ -119,6 +151,7 @@ const columnsOf = (
   {
     header: 'Key',
     isTall: true,
+    sortBy: ({ name }) => name,
     cell: key => (
       <>
         <TwoLines
@@ -138,6 +171,7 @@ const columnsOf = (
   {
     header: 'Tenant and project',
     from: 'sm',
+    sortBy: key => `${tenantName(key.tenant_id)} ${projectName(key.project_id)}`,
     cell: key => (
       <TwoLines
         first={<Clip text={tenantName(key.tenant_id)} isNarrow />}
@@ -155,7 +189,23 @@ const columnsOf = (
       />
     ),
   },
-  { header: 'Last used', from: 'sm', cell: key => <RelativeTime at={key.last_used_at} /> },
-  { header: 'Expires', from: 'md', cell: key => <RelativeTime at={key.expires_at} /> },
-  { header: 'Status', cell: key => <KeyStateBadge of={key} /> },
+  {
+    header: 'Last used',
+    from: 'sm',
+    cell: key => <RelativeTime at={key.last_used_at} />,
+    sortBy: key => key.last_used_at,
+  },
+  {
+    header: 'Expires',
+    from: 'md',
+    cell: key => <RelativeTime at={key.expires_at} />,
+    sortBy: key => key.expires_at,
+  },
+  {
+    header: 'Created',
+    from: 'lg',
+    cell: key => <RelativeTime at={key.created_at} />,
+    sortBy: key => key.created_at,
+  },
+  { header: 'Status', cell: key => <KeyStateBadge of={key} />, sortBy: key => stateOf(key) },
 ]

@@ -43,15 +43,25 @@ export function Invitations({ onInvited }: { onInvited: (invite: CreatedInvite) 
     }
   })
   const columns: Column<Invite>[] = [
-    { header: 'Address', cell: ({ email }) => <Address text={email} /> },
+    { header: 'Address', cell: ({ email }) => <Address text={email} />, sortBy: ({ email }) => email },
     { header: 'Role', cell: ({ role }) => roleName[role], from: 'sm' },
     {
       header: 'Status',
       cell: ({ status }) => <Status of={status} />,
       ...(isOwner && { from: 'sm' }),
     },
-    { header: 'Sent', cell: ({ created_at }) => <RelativeTime at={created_at} />, from: 'md' },
-    { header: 'Ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} />, from: 'sm' },
+    {
+      header: 'Sent',
+      cell: ({ created_at }) => <RelativeTime at={created_at} />,
+      from: 'md',
+      sortBy: ({ created_at }) => created_at,
+    },
+    {
+      header: 'Ends',
+      cell: ({ expires_at }) => <RelativeTime at={expires_at} />,
+      from: 'sm',
+      sortBy: ({ expires_at }) => expires_at,
+    },
   ]
   const changing: Column<Invite> = {
     header: 'Change',

@@ -42,6 +42,7 @@ export function Roster({ onLeftover }: { onLeftover: (leftover: Leftover) => voi
     {
       header: 'Person',
       isTall: true,
+      sortBy: ({ name, email }) => name ?? email,
       cell: member => (
         <>
           <span className={classes.name}>
@@ -58,6 +59,7 @@ export function Roster({ onLeftover }: { onLeftover: (leftover: Leftover) => voi
     },
     {
       header: 'Role',
+      sortBy: ({ role }) => roleName[role],
       cell: member =>
         isOwner ? (
           <>
@@ -75,7 +77,12 @@ export function Roster({ onLeftover }: { onLeftover: (leftover: Leftover) => voi
           roleName[member.role]
         ),
     },
-    { header: 'Joined', cell: ({ joined_at }) => <RelativeTime at={joined_at} />, from: 'sm' },
+    {
+      header: 'Joined',
+      cell: ({ joined_at }) => <RelativeTime at={joined_at} />,
+      from: 'sm',
+      sortBy: ({ joined_at }) => joined_at,
+    },
   ]
   const changing: Column<Member> = { header: 'Change', cell: removeOf, from: 'sm' }
   return (

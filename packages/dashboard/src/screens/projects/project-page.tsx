@@ -1,11 +1,10 @@
 import type { Project } from '@keyrail/contract/vendor/projects'
 import { Button, Group, Skeleton, Stack } from '@mantine/core'
-import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { deleteProject, getProject } from '../../api/projects.ts'
+import { getProject } from '../../api/projects.ts'
 import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
-import { DeleteDialog } from '../../components/delete-dialog.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { CreateKeyLink, KeysOf } from '../../components/keys-of.tsx'
 import { limitInWords } from '../../components/limits-in-words.ts'
@@ -16,6 +15,7 @@ import { Section } from '../../components/section.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
+import { DeleteProjectDialog } from './delete-project.tsx'
 import { EditProjectDialog } from './edit-project.tsx'
 import { Fleet } from './fleet.tsx'
 
@@ -142,8 +142,7 @@ function ScopeRules({ project: { known_scopes, strict_scopes } }: { project: Pro
   )
 }
 
-function DeleteProject({ project: { id, name } }: { project: Project }) {
-  const client = useQueryClient()
+function DeleteProject({ project }: { project: Project }) {
   const navigate = route.useNavigate()
   const [isAsking, setAsking] = useState(false)
   return (
@@ -151,22 +150,12 @@ function DeleteProject({ project: { id, name } }: { project: Project }) {
       <Button variant="outline" color="red" onClick={() => setAsking(true)}>
         Delete project
       </Button>
-      <DeleteDialog
+      <DeleteProjectDialog
+        of={project}
         isOpen={isAsking}
-        noun="project"
-        id={id}
-        name={name}
         onClose={() => setAsking(false)}
-        onConfirm={async () => {
-          await deleteProject({ id })
-          await navigate({ to: '/projects' })
-          client.removeQueries({ queryKey: ['projects', 'one', shownWorkspaceId(), id] })
-          await client.invalidateQueries({ queryKey: ['projects'] })
-          await client.invalidateQueries({ queryKey: ['keys'] })
-        }}
-      >
-        <p>Nodes of this project verify nothing more. This cannot be undone. The slug is free again.</p>
-      </DeleteDialog>
+        onDeleted={() => navigate({ to: '/projects' })}
+      />
     </>
   )
 }

@@ -1,6 +1,7 @@
 import type { Project } from '@keyrail/contract/vendor/projects'
 import { Anchor, Button } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { listProjects } from '../../api/projects.ts'
 import { Clip } from '../../components/clip.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
@@ -10,11 +11,14 @@ import { limitsInWords } from '../../components/limits-in-words.ts'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { SearchField } from '../../components/search-field.tsx'
 import { useList } from '../../components/use-list.ts'
 import { useHasRole } from '../../session/me.ts'
 import { useCreating } from '../../shell/use-creating.ts'
 import { CreateProject } from './create-project.tsx'
+import { DeleteProjectDialog } from './delete-project.tsx'
+import { EditProjectDialog } from './edit-project.tsx'
 
 const route = getRouteApi('/shell/projects')
 
@@ -26,6 +30,7 @@ const columns: Column<Project>[] = [
         <Clip text={name} />
       </Anchor>
     ),
+    sortBy: ({ name }) => name,
   },
   {
     header: 'Slug',
@@ -35,14 +40,24 @@ const columns: Column<Project>[] = [
       </code>
     ),
     from: 'sm',
+    sortBy: ({ slug }) => slug,
   },
-  { header: 'Key prefix', cell: ({ key_prefix }) => <code>{key_prefix}</code> },
+  {
+    header: 'Key prefix',
+    cell: ({ key_prefix }) => <code>{key_prefix}</code>,
+    sortBy: ({ key_prefix }) => key_prefix,
+  },
   {
     header: 'Default limits',
     cell: ({ default_rate_limits }) => <Clip text={limitsInWords(default_rate_limits)} />,
     from: 'md',
   },
-  { header: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} />, from: 'sm' },
+  {
+    header: 'Created',
+    cell: ({ created_at }) => <RelativeTime at={created_at} />,
+    from: 'sm',
+    sortBy: ({ created_at }) => created_at,
+  },
 ]
 
 export function Projects() {
@@ -50,6 +65,11 @@ export function Projects() {
   const navigate = route.useNavigate()
   const isEditor = useHasRole('admin')
   const [isCreating, setCreating] = useCreating(isEditor)
+  const [changing, setChanging] = useState<{
+    readonly project: Project
+    readonly how: 'edit' | 'delete'
+  } | null>(null)
+  const close = () => setChanging(null)
   const list = useList('projects', listProjects, { q })
   const search = (text: string) =>
     void navigate({ search: now => ({ ...now, q: text === '' ? undefined : text }), replace: true })
@@ -73,7 +93,31 @@ export function Projects() {
         columns={columns}
         empty={<NoProjects isEditor={isEditor} />}
         onClearFilters={q === undefined ? undefined : () => search('')}
+        menu={project => (
+          <RowMenu
+            name={project.name}
+            page={`/projects/${project.id}`}
+            copied={{ id: project.id, slug: project.slug }}
+            actions={
+              isEditor
+                ? [
+                    { label: 'Edit', onChoose: () => setChanging({ project, how: 'edit' }) },
+                    {
+                      label: 'Delete project',
+                      onChoose: () => setChanging({ project, how: 'delete' }),
+                      isFinal: true,
+                    },
+                  ]
+                : []
+            }
+          />
+        )}
       />
+      {changing === null ? null : changing.how === 'edit' ? (
+        <EditProjectDialog of={changing.project} isOpen onClose={close} />
+      ) : (
+        <DeleteProjectDialog of={changing.project} isOpen onClose={close} />
+      )}
       <CreateProject isOpen={isCreating} onClose={() => setCreating(false)} />
     </PageFrame>
   )

@@ -55,6 +55,7 @@ export function SecretKeyTable({ showsRevoked, changes, empty }: SecretKeyTableP
           <code className={classes.prefix}>{display_prefix}…</code>
         </>
       ),
+      sortBy: ({ name }) => name,
     },
     {
       header: 'Role and rights',
@@ -67,8 +68,24 @@ export function SecretKeyTable({ showsRevoked, changes, empty }: SecretKeyTableP
       from: 'sm',
     },
     { header: 'Made by', cell: key => makerOf(key, me.id, people, shownKeys), from: 'md' },
-    { header: 'Last used', cell: ({ last_used_at }) => <RelativeTime at={last_used_at} />, from: 'sm' },
-    { header: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} />, from: 'lg' },
+    {
+      header: 'Last used',
+      cell: ({ last_used_at }) => <RelativeTime at={last_used_at} />,
+      from: 'sm',
+      sortBy: ({ last_used_at }) => last_used_at,
+    },
+    {
+      header: 'Expires',
+      cell: ({ expires_at }) => <RelativeTime at={expires_at} />,
+      from: 'lg',
+      sortBy: ({ expires_at }) => expires_at,
+    },
+    {
+      header: 'Created',
+      cell: ({ created_at }) => <RelativeTime at={created_at} />,
+      from: 'lg',
+      sortBy: ({ created_at }) => created_at,
+    },
     {
       header: 'Status',
       cell: key => <Standing of={key} />,

@@ -1,13 +1,10 @@
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { Button, Skeleton } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import { deleteTenant, endEmbedSessions, getTenant } from '../../api/tenants.ts'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { getTenant } from '../../api/tenants.ts'
 import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
-import { DeleteDialog } from '../../components/delete-dialog.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { CreateKeyLink, KeysOf } from '../../components/keys-of.tsx'
 import { Loaded } from '../../components/loaded.tsx'
@@ -18,12 +15,12 @@ import { Section } from '../../components/section.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
 import type { TenantAct } from '../../shell/acts.ts'
-import { useAct } from '../../shell/use-act.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
+import { useAct } from '../../shell/use-act.ts'
 import { EditTenant } from './edit-tenant.tsx'
+import { DeleteTenantDialog, EndSessionsDialog, nameOf } from './tenant-dialogs.tsx'
 
 const route = getRouteApi('/shell/tenants/$tenantId')
-const nameOf = ({ name, external_id }: Tenant) => name ?? external_id
 
 export function TenantPage() {
   const { tenantId } = route.useParams()
@@ -95,25 +92,12 @@ function EndSessions({ tenant }: { tenant: Tenant }) {
       <Button variant="default" onClick={() => setAct('end-sessions')}>
         End all embed sessions
       </Button>
-      <ConfirmDialog
-        isOpen={act === 'end-sessions'}
-        title={`End all embed sessions of ${nameOf(tenant)}`}
-        action="End sessions"
-        onClose={() => setAct(null)}
-        onConfirm={async () => {
-          await endEmbedSessions({ id: tenant.id })
-          notifications.show({ message: `The embed sessions of ${nameOf(tenant)} have ended.` })
-        }}
-      >
-        Every embed token of this tenant fails on its next request. Keys go on working, and your backend can
-        issue new tokens at once.
-      </ConfirmDialog>
+      <EndSessionsDialog of={tenant} isOpen={act === 'end-sessions'} onClose={() => setAct(null)} />
     </>
   )
 }
 
 function DeleteTenant({ tenant }: { tenant: Tenant }) {
-  const client = useQueryClient()
   const navigate = route.useNavigate()
   const [isAsking, setAsking] = useState(false)
   return (
@@ -121,22 +105,12 @@ function DeleteTenant({ tenant }: { tenant: Tenant }) {
       <Button variant="outline" color="red" onClick={() => setAsking(true)}>
         Delete tenant
       </Button>
-      <DeleteDialog
+      <DeleteTenantDialog
+        of={tenant}
         isOpen={isAsking}
-        noun="tenant"
-        id={tenant.id}
-        name={nameOf(tenant)}
         onClose={() => setAsking(false)}
-        onConfirm={async () => {
-          await deleteTenant({ id: tenant.id })
-          await navigate({ to: '/tenants' })
-          client.removeQueries({ queryKey: ['tenants', 'one', shownWorkspaceId(), tenant.id] })
-          await client.invalidateQueries({ queryKey: ['tenants'] })
-          await client.invalidateQueries({ queryKey: ['keys'] })
-        }}
-      >
-        <p>Its embed sessions end too. This cannot be undone. Its id in your system is free again.</p>
-      </DeleteDialog>
+        onDeleted={() => navigate({ to: '/tenants' })}
+      />
     </>
   )
 }

@@ -1,6 +1,7 @@
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { Anchor, Button } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { listTenants } from '../../api/tenants.ts'
 import { Clip } from '../../components/clip.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
@@ -9,11 +10,13 @@ import { Empty } from '../../components/empty.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { SearchField } from '../../components/search-field.tsx'
 import { useList } from '../../components/use-list.ts'
 import { useHasRole } from '../../session/me.ts'
 import { useCreating } from '../../shell/use-creating.ts'
 import { CreateTenant } from './create-tenant.tsx'
+import { DeleteTenantDialog, EndSessionsDialog, nameOf } from './tenant-dialogs.tsx'
 
 const route = getRouteApi('/shell/tenants')
 
@@ -25,6 +28,7 @@ const columns: Column<Tenant>[] = [
         <Clip text={name ?? external_id} />
       </Anchor>
     ),
+    sortBy: nameOf,
   },
   {
     header: 'Your id',
@@ -33,9 +37,20 @@ const columns: Column<Tenant>[] = [
         <Clip text={external_id} />
       </code>
     ),
+    sortBy: ({ external_id }) => external_id,
   },
-  { header: 'Changed', cell: ({ updated_at }) => <RelativeTime at={updated_at} />, from: 'md' },
-  { header: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} />, from: 'sm' },
+  {
+    header: 'Changed',
+    cell: ({ updated_at }) => <RelativeTime at={updated_at} />,
+    from: 'md',
+    sortBy: ({ updated_at }) => updated_at,
+  },
+  {
+    header: 'Created',
+    cell: ({ created_at }) => <RelativeTime at={created_at} />,
+    from: 'sm',
+    sortBy: ({ created_at }) => created_at,
+  },
 ]
 
 export function Tenants() {
@@ -43,6 +58,10 @@ export function Tenants() {
   const navigate = route.useNavigate()
   const isEditor = useHasRole('admin')
   const [isCreating, setCreating] = useCreating(isEditor)
+  const [asking, setAsking] = useState<{
+    readonly tenant: Tenant
+    readonly about: 'sessions' | 'end'
+  } | null>(null)
   const list = useList('tenants', listTenants, { q })
   const search = (text: string) =>
     void navigate({ search: now => ({ ...now, q: text === '' ? undefined : text }), replace: true })
@@ -66,7 +85,34 @@ export function Tenants() {
         columns={columns}
         empty={<NoTenants isEditor={isEditor} />}
         onClearFilters={q === undefined ? undefined : () => search('')}
+        menu={tenant => (
+          <RowMenu
+            name={nameOf(tenant)}
+            page={`/tenants/${tenant.id}`}
+            copied={{ id: tenant.id, 'your id': tenant.external_id }}
+            actions={
+              isEditor
+                ? [
+                    {
+                      label: 'End all embed sessions',
+                      onChoose: () => setAsking({ tenant, about: 'sessions' }),
+                    },
+                    {
+                      label: 'Delete tenant',
+                      onChoose: () => setAsking({ tenant, about: 'end' }),
+                      isFinal: true,
+                    },
+                  ]
+                : []
+            }
+          />
+        )}
       />
+      {asking === null ? null : asking.about === 'sessions' ? (
+        <EndSessionsDialog of={asking.tenant} isOpen onClose={() => setAsking(null)} />
+      ) : (
+        <DeleteTenantDialog of={asking.tenant} isOpen onClose={() => setAsking(null)} />
+      )}
       <CreateTenant isOpen={isCreating} onClose={() => setCreating(false)} />
     </PageFrame>
   )
