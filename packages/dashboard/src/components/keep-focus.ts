@@ -20,6 +20,11 @@ export function keepFocus(): void {
   document.addEventListener('focusin', ({ target }) => {
     if (target instanceof HTMLElement) note(target)
   })
+  // Before anything draws: what a field shows once the focus has left it must not bring the focus back.
+  const onLeave = ({ relatedTarget }: FocusEvent) => {
+    if (relatedTarget !== null) focused = null
+  }
+  document.addEventListener('focusout', onLeave, { capture: true })
   document.addEventListener('focusout', ({ target }) => {
     // An element that is going away is still there during the event.
     queueMicrotask(() => {
