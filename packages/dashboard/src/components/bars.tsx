@@ -1,5 +1,7 @@
 import { VisuallyHidden } from '@mantine/core'
+import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import classes from './bars.module.css'
+import { barAfter, barAt, roundTop } from './bars-scale.ts'
 import { figure, shortFigure } from './figures.ts'
 
 interface Bar {
@@ -20,40 +22,23 @@ const height = 100
 /** A bar of something stays visible beside much larger ones. */
 const least = 2
 
-/** Figures over time as bars, and as a table for those who do not see them. */
+/**
+ * Figures over time as bars with a scale. A bar says its value below the pointer; with the keyboard, the chart is one
+ * stop, and arrow keys go from bar to bar. A table is there for those who read without either.
+ */
 export function Bars({ label, bars }: BarsProps) {
   const most = Math.max(0, ...bars.map(({ value }) => value))
-  const heightOf = (value: number) => (value === 0 ? 0 : Math.max(least, (value / most) * height))
   return (
     <figure className={classes.figure} aria-label={label}>
-      {most === 0 ? <p className={classes.none}>Nothing in this time</p> : null}
-      <div className={classes.scale} aria-hidden="true">
-        {shortFigure(most)}
-      </div>
-      <svg
-        className={classes.bars}
-        viewBox={`0 0 ${bars.length * step} ${height}`}
-        preserveAspectRatio="none"
-        aria-hidden="true"
-        focusable="false"
-      >
-        {bars.map(({ name, value }, at) => (
-          <g key={name} className={classes.bar}>
-            <title>{`${name}: ${figure(value)}`}</title>
-            <rect className={classes.place} x={at * step} y={0} width={step} height={height} />
-            <rect
-              x={at * step + gap / 2}
-              y={height - heightOf(value)}
-              width={step - gap}
-              height={heightOf(value)}
-            />
-          </g>
-        ))}
-      </svg>
-      <div className={classes.ends} aria-hidden="true">
-        <span>{bars[0]?.name}</span>
-        <span>{bars.at(-1)?.name}</span>
-      </div>
+      {most === 0 ? (
+        <>
+          <p className={classes.none}>Nothing in this time</p>
+          <div className={classes.plot} />
+        </>
+      ) : (
+        <Plot label={label} bars={bars} top={roundTop(most)} />
+      )}
+      <Dates bars={bars} />
       <VisuallyHidden>
         <table>
           <caption>{label}</caption>
@@ -69,4 +54,133 @@ export function Bars({ label, bars }: BarsProps) {
       </VisuallyHidden>
     </figure>
   )
+}
+
+interface PlotProps extends BarsProps {
+  /** The value at the upper edge. */
+  readonly top: number
+}
+
+function Plot({ label, bars, top }: PlotProps) {
+  const { at, shown, handlers } = useCursor(bars.length)
+  const chosen = bars[at]
+  const said = bars[shown ?? at]
+  const share = `${(((shown ?? at) + 0.5) / bars.length) * 100}%`
+  return (
+    <>
+      <div className={classes.scale} aria-hidden="true">
+        <span>{shortFigure(top)}</span>
+        <span>{shortFigure(top / 2)}</span>
+        <span>0</span>
+      </div>
+      {/* A slider is what readers of screens hand the arrow keys to, and whose value they say after each. */}
+      <div
+        className={classes.plot}
+        role="slider"
+        tabIndex={0}
+        aria-label={`${label}, bar by bar`}
+        aria-valuemin={1}
+        aria-valuemax={bars.length}
+        aria-valuenow={at + 1}
+        aria-valuetext={chosen === undefined ? undefined : `${chosen.name}: ${figure(chosen.value)}`}
+        data-shown={shown !== null}
+        {...handlers}
+      >
+        {said === undefined ? null : (
+          <div className={classes.said} style={{ left: share, translate: `-${share}` }}>
+            <span>{said.name}</span>
+            <strong>{figure(said.value)}</strong>
+          </div>
+        )}
+        <Drawing bars={bars} top={top} place={shown ?? at} />
+      </div>
+    </>
+  )
+}
+
+interface DrawingProps {
+  readonly bars: readonly Bar[]
+  readonly top: number
+  /** The bar that stands out. */
+  readonly place: number
+}
+
+function Drawing({ bars, top, place }: DrawingProps) {
+  const width = bars.length * step
+  const heightOf = (value: number) => (value === 0 ? 0 : Math.max(least, (value / top) * height))
+  return (
+    <svg
+      className={classes.bars}
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <rect className={classes.place} x={place * step} y={0} width={step} height={height} />
+      {[0, height / 2].map(y => (
+        <line key={y} className={classes.line} x1={0} x2={width} y1={y} y2={y} />
+      ))}
+      {bars.map(({ name, value }, at) => (
+        <rect
+          key={name}
+          className={classes.bar}
+          x={at * step + gap / 2}
+          y={height - heightOf(value)}
+          width={step - gap}
+          height={heightOf(value)}
+        />
+      ))}
+    </svg>
+  )
+}
+
+/** The first, the last and, where there is room, the middle of the time. */
+function Dates({ bars }: Pick<BarsProps, 'bars'>) {
+  const middle = bars.length > 2 ? bars[Math.floor(bars.length / 2)] : undefined
+  return (
+    <div className={classes.dates} aria-hidden="true">
+      <span>{bars[0]?.name}</span>
+      <span className={classes.middle}>{middle?.name}</span>
+      <span>{bars.at(-1)?.name}</span>
+    </div>
+  )
+}
+
+/** Which bar is chosen, and which says its value: that below the pointer, else the chosen one while the chart has focus. */
+function useCursor(count: number) {
+  const [chosen, choose] = useState<number | null>(null)
+  const [below, setBelow] = useState<number | null>(null)
+  const [hasFocus, setFocus] = useState(false)
+  // The newest comes first. A shorter time may have fewer bars.
+  const at = Math.min(chosen ?? count - 1, count - 1)
+  const pointed = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left, width } = currentTarget.getBoundingClientRect()
+    return barAt((clientX - left) / width, count)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') {
+      setFocus(false)
+      setBelow(null)
+    }
+    const next = event.ctrlKey || event.metaKey || event.altKey ? null : barAfter(event.key, at, count)
+    if (next === null) return
+    // The page would scroll.
+    event.preventDefault()
+    choose(next)
+    setBelow(null)
+    setFocus(true)
+  }
+  return {
+    at,
+    shown: below ?? (hasFocus ? at : null),
+    handlers: {
+      onKeyDown,
+      onFocus: () => setFocus(true),
+      onBlur: () => setFocus(false),
+      onPointerMove: (event: PointerEvent) => setBelow(pointed(event)),
+      onPointerLeave: () => setBelow(null),
+      // A finger has no hover: its tap chooses the bar, and the focus keeps it.
+      onPointerDown: (event: PointerEvent) => choose(pointed(event)),
+    },
+  }
 }

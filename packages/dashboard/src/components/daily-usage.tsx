@@ -34,7 +34,7 @@ export function UsageTotal(props: DailyUsageProps) {
 export function UsageDays(props: DailyUsageProps) {
   const usage = useDailyUsage(props)
   return (
-    <Loaded query={usage} skeleton={<Skeleton h={144} />}>
+    <Loaded query={usage} skeleton={<Skeleton h={190} radius="lg" />}>
       {({ data }) => (
         <Bars
           label="Requests a day"

@@ -30,7 +30,7 @@ export function KeyUsageSection({ id }: { readonly id: string }) {
           { value: '90', label: '90 days' },
         ]}
       />
-      <Loaded query={usage} skeleton={<Skeleton h={144} />}>
+      <Loaded query={usage} skeleton={<Skeleton h={222} radius="lg" />}>
         {({ total, estimated, data }) => (
           <>
             <p className={classes.total}>

@@ -44,7 +44,7 @@ const Waiting = () => (
         <Skeleton key={name} h={106} radius="lg" />
       ))}
     </SimpleGrid>
-    <Skeleton h={218} radius="lg" />
+    <Skeleton h={230} radius="lg" />
     <Skeleton h={120} radius="lg" />
   </Stack>
 )

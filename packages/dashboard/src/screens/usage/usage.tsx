@@ -22,7 +22,7 @@ export function Usage() {
         title="Billable tenants"
         lead="Tenants with a live request in the month. Test requests are not billed."
       >
-        <Loaded query={billing} skeleton={<Skeleton h={180} radius="lg" />}>
+        <Loaded query={billing} skeleton={<Skeleton h={190} radius="lg" />}>
           {({ data }) => (
             <Bars
               label="Billable tenants a month"
