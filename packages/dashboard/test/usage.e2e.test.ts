@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { makePerson } from '../../server/test/people.ts'
 import { makeFleet } from '../../server/test/usage-fleet.ts'
-import { makeVendor } from '../../server/test/vendor.ts'
+import { makeProject, makeVendor } from '../../server/test/vendor.ts'
 import { csvOf } from '../src/screens/usage/csv.ts'
 import { monthsBefore } from '../src/screens/usage/months.ts'
 import { insertTenants } from './many.ts'
@@ -61,6 +61,59 @@ test('a person reads who made the requests of a month, and downloads them', asyn
   await page.getByRole('radiogroup', { name: 'Environment' }).getByText('Test', { exact: true }).click()
   await page.getByRole('row', { name: /^=Globex, "Inc" Payments Test ≈ 8$/ }).waitFor()
   assert.equal(await rows.count(), 1)
+  await visit.leave()
+})
+
+test('a person reads the requests of each day, by project, tenant and key', async () => {
+  const fleet = await makeFleet(stage.harness)
+  const { workspaceId, tenantId } = fleet
+  const other = await makeProject(stage.harness, fleet)
+  await ask('PATCH', `/v1/projects/${other.id}`, { token: fleet.live, body: { name: 'Geocoding' } })
+  const [{ now }] = await query('select service_now() as now')
+  const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000).toISOString()
+  const shop = await fleet.newKey({ name: 'Shop' })
+  const maps = await fleet.newKey({ name: 'Maps', project_id: other.id, tenant_id: await fleet.newTenant() })
+  await fleet.newKey({ name: 'Trial', env: 'test' })
+  await fleet.report([
+    { key_id: shop, hour: daysAgo(0), count: 1_000 },
+    { key_id: shop, hour: daysAgo(1), count: 200 },
+    { key_id: maps, hour: daysAgo(0), count: 30 },
+  ])
+  const person = await makePerson(query, { workspaceId, name: 'Eve' })
+  const visit = await stage.visit(`/app/usage?tenant=${tenantId}`, { as: person })
+  const { page } = visit
+  const days = page.getByRole('figure', { name: 'Requests a day' }).getByRole('row')
+  const choose = async (by: string, option: string) => {
+    await page.getByRole('combobox', { name: by, exact: true }).click()
+    await page.getByRole('option', { name: option }).click()
+  }
+  await visit.text('1,200 requests in 30 days')
+  await choose('By tenant', 'Every tenant')
+  await visit.text('1,230 requests in 30 days')
+  await page.waitForURL('**/app/usage')
+  await choose('By project', 'Geocoding')
+  await visit.text('30 requests in 30 days')
+  await choose('By project', 'Every project')
+  await choose('By key', 'Shop')
+  await visit.text('1,200 requests in 30 days')
+  await page.waitForURL(`**/app/usage?key=${shop}`)
+  await page.getByRole('radiogroup', { name: 'Days' }).getByText('90 days').click()
+  await visit.text('1,200 requests in 90 days')
+  assert.equal(await days.count(), 90)
+  await page.reload()
+  await visit.text('1,200 requests in 90 days')
+  assert.match(await page.getByRole('combobox', { name: 'By key', exact: true }).inputValue(), /^Shop/)
+  await visit.look('usage-days')
+  await page.getByRole('combobox', { name: 'By key', exact: true }).click()
+  assert.deepEqual(
+    await page
+      .getByRole('option')
+      .filter({ hasText: /^Trial/ })
+      .count(),
+    0,
+  )
+  await choose('By project', 'Geocoding')
+  await visit.text('30 requests in 90 days')
   await visit.leave()
 })
 

@@ -31,4 +31,4 @@ export function readKeyFilters(search: Record<string, unknown>): KeyFilters {
   }
 }
 
-const isId = (value: unknown): value is string => typeof value === 'string' && idShape.test(value)
+export const isId = (value: unknown): value is string => typeof value === 'string' && idShape.test(value)

@@ -7,6 +7,7 @@ import { Loaded } from '../../components/loaded.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { Section } from '../../components/section.tsx'
 import { shownWorkspaceId } from '../../session/workspace.ts'
+import { Days } from './days.tsx'
 import { Requests } from './requests.tsx'
 
 const monthsShown = 12
@@ -18,6 +19,9 @@ export function Usage() {
   })
   return (
     <PageFrame title="Usage">
+      <Section title="Requests a day" lead="As your servers report them, by UTC day.">
+        <Days />
+      </Section>
       <Section
         title="Billable tenants"
         lead="Tenants with a live request in the month. Test requests are not billed."
@@ -35,7 +39,7 @@ export function Usage() {
         </Loaded>
       </Section>
       <Section
-        title="Requests"
+        title="Requests of a month"
         lead="What your servers reported, by tenant, project and environment. ≈ marks an estimate, from a server that counts a sample."
       >
         <Requests />
