@@ -63,6 +63,10 @@ test('a person sees the state of the workspace and what needs attention, live an
     .getByText('Key created')
     .first()
     .waitFor()
+  const top = (title: string) => page.locator('section', { hasText: title }).getByRole('listitem')
+  await top('Top keys, 30 days').getByRole('link', { name: 'Shop' }).waitFor()
+  assert.deepEqual(await top('Top tenants, 30 days').count(), 1)
+  assert.match((await top('Top tenants, 30 days').textContent()) ?? '', /1,250$/)
   await visit.look('overview')
   assert.equal(
     await page.getByRole('link', { name: 'Forgotten', exact: true }).getAttribute('href'),

@@ -51,6 +51,14 @@ const beyond: Record<string, object> = {
   'GET /v1/usage/tenants': {
     month: { schema: { type: 'string', pattern: '^[1-9][0-9]{3}-(0[1-9]|1[0-2])-01$' } },
   },
+  'GET /v1/usage/top': {
+    by: { schema: { type: 'string', enum: ['tenant', 'project', 'key'] } },
+    env: readField('Env'),
+    days: readField('integer 1 to 30, default 30'),
+    project_id: readField('uuid'),
+    tenant_id: readField('uuid'),
+    most: readField('integer 1 to 20, default 5'),
+  },
   'GET /v1/usage/daily': {
     project_id: readField('uuid'),
     tenant_id: readField('uuid'),

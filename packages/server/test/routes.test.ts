@@ -27,6 +27,7 @@ const beyondRows: Record<string, string> = {
   'POST /v1/usage/reports': 'the specification has no route that receives usage',
   'GET /v1/projects/:id/nodes': 'people see which servers hold the keys, and which are behind',
   'GET /v1/usage/daily': 'a chart of a project or tenant, or of all of them, and not of one key',
+  'GET /v1/usage/top': 'people look at who uses the most first, and pages of all tenants are many',
   'GET /v1/overview': 'the first screen of a person asks once and not nine times',
   'POST /v1/auth/invites/identify': 'a person sees who invites whom before they sign in',
   'POST /v1/auth/workspaces/adopt': 'a person takes over what a program has made with the bootstrap token',

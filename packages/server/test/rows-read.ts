@@ -8,10 +8,13 @@ const readSoFar = sql(
      (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = $1::regclass))::int as rows`,
 )
 
-/** How many rows of a table the work reads. A row that a bitmap finds counts twice. */
+/** How many rows of a table the transaction has read. A row that a bitmap finds counts twice. */
+export const rowsSoFar = async (tx: Tx, table: string): Promise<number> =>
+  (await tx.query<{ rows: number }>(readSoFar, [table]))[0]?.rows ?? Number.NaN
+
+/** How many rows of a table the work reads. */
 export async function rowsRead(tx: Tx, table: string, work: () => Promise<unknown>): Promise<number> {
-  const count = async () => (await tx.query<{ rows: number }>(readSoFar, [table]))[0]?.rows ?? Number.NaN
-  const before = await count()
+  const before = await rowsSoFar(tx, table)
   await work()
-  return (await count()) - before
+  return (await rowsSoFar(tx, table)) - before
 }

@@ -5,9 +5,12 @@ import {
   integerOr,
   listOf,
   namedTenant,
+  nullable,
+  oneOf,
   oneTenantAtMost,
   paging,
   type ReadQuery,
+  StoredName,
   strictObject,
   Uuid,
 } from '../shared.ts'
@@ -96,3 +99,45 @@ export const TenantUsage = strictObject({
 export type TenantUsage = Static<typeof TenantUsage>
 export const TenantUsages = listOf(TenantUsage)
 export type TenantUsages = Static<typeof TenantUsages>
+
+export const TopUsageQuery = Type.Object({
+  by: Type.Optional(
+    oneOf(['tenant', 'project', 'key'], {
+      default: 'tenant',
+      description: 'What the requests are added up by.',
+    }),
+  ),
+  env: Type.Optional(oneOf(['live', 'test'], { default: 'live' })),
+  days: integerOr(30, 1, 30),
+  project_id: Type.Optional(Uuid),
+  tenant_id: Type.Optional(Uuid),
+  most: integerOr(5, 1, 20),
+})
+export type TopUsageQuery = ReadQuery<typeof TopUsageQuery>
+
+/** The tenants, projects or keys with the most requests in the last UTC days, ending today. */
+export const TopUsage = strictObject({
+  object: Type.Literal('top_usage'),
+  by: oneOf(['tenant', 'project', 'key']),
+  env: Env,
+  days: Type.Integer({ minimum: 1, maximum: 30 }),
+  exact: Type.Boolean({
+    description:
+      'Whether no other has more requests. False where there are too many to read: the rows are right, and others may belong between them.',
+  }),
+  data: Type.Array(
+    strictObject({
+      id: Uuid,
+      request_count: RequestCount,
+      estimated: Estimated,
+      key: nullable(
+        strictObject(
+          { name: nullable(StoredName), display_prefix: Type.String(), tenant_id: Uuid, project_id: Uuid },
+          { description: 'By key: what the key is called, and whose it is. Else null.' },
+        ),
+      ),
+    }),
+    { maxItems: 20 },
+  ),
+})
+export type TopUsage = Static<typeof TopUsage>

@@ -5,6 +5,8 @@ import type {
   DailyUsageQuery,
   TenantUsageQuery,
   TenantUsages,
+  TopUsage,
+  TopUsageQuery,
 } from '@keyrail/contract/vendor/usage'
 import { endpoint } from './endpoint.ts'
 
@@ -20,3 +22,4 @@ export const listTenantUsage = endpoint<{ query: TenantUsageQuery; answer: Tenan
   'GET',
   '/v1/usage/tenants',
 )
+export const getTopUsage = endpoint<{ query: TopUsageQuery; answer: TopUsage }>('GET', '/v1/usage/top')

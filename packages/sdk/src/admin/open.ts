@@ -99,6 +99,9 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
       /** `GET /v1/usage/daily`. Requests of the workspace, a project, a tenant, or a tenant in a project. */
       daily: (query?: t.DailyUsageQuery, options?: CallOptions): Promise<t.DailyUsage> =>
         request<t.DailyUsage>({ path: '/v1/usage/daily', query, object: 'daily_usage', options }),
+      /** `GET /v1/usage/top`. The tenants, projects or keys with the most requests. Needs `overview:read`. */
+      top: (query?: t.TopUsageQuery, options?: CallOptions): Promise<t.TopUsage> =>
+        request<t.TopUsage>({ path: '/v1/usage/top', query, object: 'top_usage', options }),
       /** `GET /v1/usage/billing` */
       billing: (query?: t.BillingUsageQuery, options?: CallOptions): Promise<t.BillingUsage> =>
         request<t.BillingUsage>({ path: '/v1/usage/billing', query, object: 'billing_usage', options }),

@@ -6,6 +6,8 @@ import type {
   KeyUsage,
   TenantUsage,
   TenantUsageQuery,
+  TopUsage,
+  TopUsageQuery,
 } from '@keyrail/contract/vendor/usage'
 import { sightOf, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
@@ -25,6 +27,7 @@ import {
   type TenantMonthPlace,
   type TenantMonthRow,
 } from './sql.ts'
+import { readTopUsage } from './tops.ts'
 
 const hourMs = 3_600_000
 
@@ -75,6 +78,16 @@ export function getDailyUsage(
     readDailyUsage(tx, { envs, projectId: project_id ?? null, tenantId: tenantId ?? null, days })
   if (external_id === undefined) return db.readAtOnce(workspaceId, tx => read(tx))
   return db.inWorkspace(workspaceId, async tx => read(tx, (await findTenantId(tx, external_id)) ?? noTenant))
+}
+
+/** Ids that the workspace does not have match nothing. */
+export function getTopUsage(
+  db: Db,
+  { workspaceId }: VendorPrincipal,
+  { by = 'tenant', env = 'live', days, project_id, tenant_id, most }: TopUsageQuery,
+): Promise<TopUsage> {
+  const filter = { by, env, days, projectId: project_id ?? null, tenantId: tenant_id ?? null, most }
+  return db.readAtOnce(workspaceId, tx => readTopUsage(tx, filter))
 }
 
 /** The id of no tenant. */

@@ -13,11 +13,20 @@ import {
   KeyUsageQuery,
   TenantUsageQuery,
   TenantUsages,
+  TopUsage,
+  TopUsageQuery,
 } from '@keyrail/contract/vendor/usage'
 import { liveReaders, nodes, readers, withinProjects } from '../gate/access.ts'
 import { routesFor } from '../gate/make-route.ts'
 import type { Route } from '../gate/route.ts'
-import { getBillingUsage, getDailyUsage, getKeyUsage, listTenantUsage, reportUsage } from './actions.ts'
+import {
+  getBillingUsage,
+  getDailyUsage,
+  getKeyUsage,
+  getTopUsage,
+  listTenantUsage,
+  reportUsage,
+} from './actions.ts'
 import type { UsageNeeds } from './needs.ts'
 
 const { reportRoute, vendorRoute } = routesFor<UsageNeeds>()
@@ -58,6 +67,16 @@ export const usageRoutes: Route<UsageNeeds>[] = [
     query: DailyUsageQuery,
     answer: DailyUsage,
     handle: async (_, { db, principal, query }) => ({ body: await getDailyUsage(db, principal, query) }),
+  }),
+  vendorRoute('GET', '/v1/usage/top', {
+    operation: 'getTopUsage',
+    summary: 'Get the most used',
+    description: 'Returns the tenants, projects or keys with the most requests of the last days.',
+    // Keys come with their names, which `usage:read` alone does not show.
+    access: liveReaders('overview:read'),
+    query: TopUsageQuery,
+    answer: TopUsage,
+    handle: async (_, { db, principal, query }) => ({ body: await getTopUsage(db, principal, query) }),
   }),
   vendorRoute('GET', '/v1/usage/billing', {
     operation: 'getBillingUsage',

@@ -16,6 +16,7 @@ import { useEnv } from '../../shell/shell-route.tsx'
 import { Attention } from './attention.tsx'
 import { LastChanges } from './last-changes.tsx'
 import classes from './overview.module.css'
+import { Tops } from './tops.tsx'
 
 export function Overview() {
   const env = useEnv()
@@ -84,15 +85,18 @@ function Answered({ figures }: { figures: Figures }) {
           </Empty>
         </div>
       ) : (
-        <Section title={`Requests a day, ${requests.days} days`}>
-          <Bars
-            label="Requests a day"
-            bars={requests.data.map(({ date, request_count }) => ({
-              name: dayName(date),
-              value: request_count,
-            }))}
-          />
-        </Section>
+        <>
+          <Section title={`Requests a day, ${requests.days} days`}>
+            <Bars
+              label="Requests a day"
+              bars={requests.data.map(({ date, request_count }) => ({
+                name: dayName(date),
+                value: request_count,
+              }))}
+            />
+          </Section>
+          <Tops env={env} />
+        </>
       )}
       <Section title="Needs attention">
         <Attention attention={figures.needs_attention} />
