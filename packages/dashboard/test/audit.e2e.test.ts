@@ -125,7 +125,7 @@ test('the log follows the environment of the page, and says when nothing matches
   const actor = page.getByRole('combobox', { name: 'Actor' })
   await actor.fill('not an id')
   await page.keyboard.press('Enter')
-  await visit.text('Choose a person, or enter a whole id.')
+  await visit.text('Choose a person or a secret key, or enter a whole id.')
   await actor.fill('stranger')
   await page.keyboard.press('Enter')
   await visit.text('Nothing matches these filters.')

@@ -38,6 +38,17 @@ type AuditLog = {
 		email: string;
 		name: string | null;
 	};
+/** The secret key by its present name, if the actor is one and the workspace still has it. Not in exports. */
+	actorSecretKey?: {
+		name: string | null;
+		displayPrefix: string;
+	};
+/** The tenant of the embed token, if the actor is one and the changed key still exists. Not in exports. */
+	actorTenant?: {
+		id: string;
+		externalId: string;
+		name: string | null;
+	};
 	targetType: "workspace" | "project" | "tenant" | "api_key" | "secret_key" | "workspace_member" | "workspace_invite" | "session";
 	targetId: string;
 	env: "live" | "test" | null;

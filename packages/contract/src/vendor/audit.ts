@@ -85,6 +85,24 @@ export const AuditLog = strictObject({
       { description: 'The person, if the actor is one and the account still exists.' },
     ),
   ),
+  actor_secret_key: Type.Optional(
+    strictObject(
+      { name: nullable(StoredName), display_prefix: Type.String() },
+      {
+        description:
+          'The secret key by its present name, if the actor is one and the workspace still has it. Not in exports.',
+      },
+    ),
+  ),
+  actor_tenant: Type.Optional(
+    strictObject(
+      { id: Uuid, external_id: Type.String(), name: nullable(StoredName) },
+      {
+        description:
+          'The tenant of the embed token, if the actor is one and the changed key still exists. Not in exports.',
+      },
+    ),
+  ),
   target_type: oneOf(auditTargets),
   target_id: Uuid,
   env: nullable(Env),

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { rowsRead } from '../../test/rows-read.ts'
 import { makeVendor } from '../../test/vendor.ts'
-import { type AuditFilter, listAuditRows } from './sql.ts'
+import { type AuditFilter, listAuditRows } from './list-sql.ts'
 
 const harness = await startHarness()
 const { query } = harness

@@ -4,9 +4,9 @@ import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { invalidField } from '../platform/refusal.ts'
+import { listAuditRows } from './list-sql.ts'
 import type { AuditNeeds } from './needs.ts'
 import { toAuditLog } from './resource.ts'
-import { listAuditRows } from './sql.ts'
 
 /** A page of the log. A cursor fits only lists of its order. */
 export async function listAuditLogs(

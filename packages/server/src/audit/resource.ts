@@ -20,6 +20,8 @@ export function toAuditLog(workspaceId: string, { reach }: Principal, row: Audit
     actor_type: row.actor_type,
     actor_id: row.actor_id,
     ...(row.person !== null && { actor: row.person }),
+    ...(row.secret_key && { actor_secret_key: row.secret_key }),
+    ...(row.tenant && { actor_tenant: row.tenant }),
     target_type: row.target_type,
     target_id: row.target_id,
     env: row.env,

@@ -1,10 +1,8 @@
 import type { Env } from '@keyrail/contract/shared'
-import { type AuditAction, type AuditLog, auditActions } from '@keyrail/contract/vendor/audit'
+import type { AuditAction, AuditLog } from '@keyrail/contract/vendor/audit'
 import pg from 'pg'
-import { type Statement, sql } from '../platform/db/connection.ts'
-import { readInOrder } from '../platform/db/read-in-order.ts'
+import { sql } from '../platform/db/connection.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
-import type { Listed } from '../platform/listed.ts'
 
 export interface AuditRow {
   seq: number
@@ -22,15 +20,19 @@ export interface AuditRow {
   addresses: { path: string; address: string; salt: string }[] | null
   /** The acting person, as long as the account exists. */
   person: { email: string; name: string | null } | null
+  /** The acting secret key, as long as the workspace has it. In lists alone. */
+  secret_key?: { name: string | null; display_prefix: string } | null
+  /** The tenant of the acting embed token, as long as the changed key exists. In lists alone. */
+  tenant?: { id: string; external_id: string; name: string | null } | null
 }
 
-const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type, l.target_id, l.env, l.payload, l.created_at,
+export const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type, l.target_id, l.env, l.payload, l.created_at,
   l.prev_hash, l.hash,
   (select json_agg(json_build_object('path', a.path, 'address', a.address, 'salt', encode(a.salt, 'base64')))
    from audit_addresses a where a.workspace_id = l.workspace_id and a.seq = l.seq) as addresses`
 
 /** In a tampered row the actor's id may not be a UUID, and the row must still be readable. */
-const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
+export const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
    where u.id = case when l.actor_type = 'user' and l.actor_id ~ '^[0-9a-f-]{36}$' then l.actor_id::uuid end) as person`
 
 const all = `select ${columns}, ${person} from audit_logs l
@@ -40,111 +42,17 @@ const all = `select ${columns}, ${person} from audit_logs l
  * The rows that a test credential sees: those without an environment and those of test. Rows about a key are included only
  * when the key exists and is a test key.
  */
-const isTestTarget = `case l.target_type
+export const isTestTarget = `case l.target_type
        when 'api_key' then exists (select from api_keys k
          where k.workspace_id = l.workspace_id and k.id = l.target_id and k.env = 'test')
        when 'secret_key' then exists (select from secret_keys k
          where k.workspace_id = l.workspace_id and k.id = l.target_id and k.env = 'test')
        else true end`
-const isOfTest = `coalesce(l.env, 'test') = 'test' and ${isTestTarget}`
-
-/** As in the indexes: with COALESCE, which row-level security does not trust, Postgres would not use them. */
-const envKey = `case when l.env is null then '' else l.env end`
+export const isOfTest = `coalesce(l.env, 'test') = 'test' and ${isTestTarget}`
 
 const ofTest = `select ${columns}, null::json as person from audit_logs l
    where l.workspace_id = $1 and l.seq > $2 and ${isOfTest}
    order by l.seq limit $3`
-
-export interface AuditFilter {
-  reach: 'test' | 'both'
-  order: 'asc' | 'desc'
-  /** Only rows beyond this seq, in the order. */
-  beyond: number
-  limit: number
-  /** Null: any. */
-  action: AuditAction | null
-  actorId: string | null
-  targetId: string | null
-  env: Env | null
-}
-
-/** The parts of a statement that follow from the order and from what the caller sees. */
-interface Shape {
-  /** Seq and environment of a row `l` of the workspace. */
-  readonly isWanted: string
-  readonly inOrder: string
-  readonly person: string
-}
-
-/** Every row, by the primary key or, for a test credential, by `audit_logs_of_test`. */
-const byNothing = ({ isWanted, inOrder, person }: Shape) =>
-  `select ${columns}, ${person} from audit_logs l
-   where l.workspace_id = $1 and ${isWanted} ${inOrder} limit $3`
-
-/** A target has few rows, so the other filters are tried on each. */
-const byTarget = ({ isWanted, inOrder, person }: Shape) =>
-  `select ${columns}, ${person} from audit_logs l
-   where l.workspace_id = $1 and l.target_id = $7 and ${isWanted} and l.action = any($4::text[])
-     and ${envKey} = any($5::text[]) and ($6::text is null or l.actor_id = $6) ${inOrder} limit $3`
-
-/**
- * Reads each pair of action and environment in its own part of the index, where the rows are in order, and merges these.
- * So every filter, alone or with others, reads at most a page of each pair, and a filter that names both reads one.
- */
-const byPairs =
-  (condition: string) =>
-  ({ isWanted, inOrder, person }: Shape) =>
-    `select ${columns}, ${person} from (
-     select found.* from unnest($4::text[]) a(action) cross join unnest($5::text[]) e(env) cross join lateral (
-       select l.* from audit_logs l where l.workspace_id = $1 and l.action = a.action and ${envKey} = e.env
-         ${condition} and ${isWanted} ${inOrder} limit $3) found
-   ) l ${inOrder} limit $3`
-
-const forms = {
-  all: byNothing,
-  target: byTarget,
-  pairs: byPairs(''),
-  actor: byPairs('and l.actor_id = $6'),
-}
-
-const listStatements = new Map<string, Statement>()
-function listStatement(form: keyof typeof forms, order: 'asc' | 'desc', reach: 'test' | 'both'): Statement {
-  const name = `audit.list.${form}.${order}.${reach}`
-  let statement = listStatements.get(name)
-  if (statement === undefined) {
-    const beyond = order === 'asc' ? 'l.seq > $2' : 'l.seq < $2'
-    // The filters' own values leave out live. Another condition on env would offer Postgres `audit_logs_of_test`.
-    const isSeen = form === 'all' ? isOfTest : isTestTarget
-    const text = forms[form]({
-      isWanted: reach === 'test' ? `${beyond} and ${isSeen}` : beyond,
-      inOrder: order === 'asc' ? 'order by l.seq' : 'order by l.seq desc',
-      person: reach === 'test' ? 'null::json as person' : person,
-    })
-    statement = sql(name, text)
-    listStatements.set(name, statement)
-  }
-  return statement
-}
-
-/** The values of the index for each environment that the filter leaves; rows without one are ''. */
-const envsOf = ({ env, reach }: AuditFilter): string[] => {
-  if (env !== null) return [env]
-  return reach === 'test' ? ['test', ''] : ['live', 'test', '']
-}
-
-/** In the order of the filter, one row more than the limit. An action that this release does not know matches no filter. */
-export function listAuditRows(tx: ReadTx, filter: AuditFilter): Promise<Listed<AuditRow>> {
-  const { reach, order, beyond, limit, action, actorId, targetId, env } = filter
-  const most = limit + 1
-  const list = (form: keyof typeof forms, ...filters: unknown[]) =>
-    tx.list<AuditRow>(listStatement(form, order, reach), [tx.workspaceId, beyond, most, ...filters], { most })
-  const pairs = [action === null ? auditActions : [action], envsOf(filter)]
-  tx.send(readInOrder)
-  if (targetId !== null) return list('target', ...pairs, actorId, targetId)
-  if (actorId !== null) return list('actor', ...pairs, actorId)
-  if (action !== null || env !== null) return list('pairs', ...pairs)
-  return list('all')
-}
 
 /** Cuts a page where its payloads exceed the byte limit, after at least one row. */
 const withinBytes = (page: string) =>

@@ -2,7 +2,6 @@ import type { AuditLog as AuditRow } from '@keyrail/contract/vendor/audit'
 import { Button, Group } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { listAuditLogs } from '../../api/audit.ts'
 import { Clip } from '../../components/clip.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { counted, countedAre } from '../../components/figures.ts'
@@ -11,17 +10,18 @@ import { OnPhone } from '../../components/on-phone.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Trouble } from '../../components/trouble.tsx'
-import { rowsOf, useList } from '../../components/use-list.ts'
+import { rowsOf } from '../../components/use-list.ts'
 import { Working } from '../../components/working.tsx'
-import { useEnv } from '../../shell/shell-route.tsx'
+import { Actor } from './actor.tsx'
 import classes from './audit-log.module.css'
 import { Verdict, Verifying } from './chain.tsx'
 import { Filters } from './filters.tsx'
 import { auditRoute } from './routes.ts'
 import { RowDetail } from './row-detail.tsx'
+import { useAuditList } from './use-audit-list.ts'
 import { type Check, useChecks } from './use-checks.ts'
 import { useTargets } from './use-targets.ts'
-import { actionWords, actorOf } from './words.ts'
+import { actionWords } from './words.ts'
 
 export function AuditLog() {
   const { check, isBusy, verify, save } = useChecks()
@@ -63,15 +63,13 @@ function Outcome({ check }: { check: Check }) {
 }
 
 function Rows() {
-  const { action, actor_id, target_id, rows } = auditRoute.useSearch()
-  const env = useEnv() === 'test' ? 'test' : rows
   const navigate = useNavigate({ from: auditRoute.fullPath })
   const [opened, setOpened] = useState<readonly number[]>([])
   const toggle = (seq: number) =>
     setOpened(opened.includes(seq) ? opened.filter(one => one !== seq) : [...opened, seq])
-  const list = useList('audit_logs', listAuditLogs, { order: 'desc', action, actor_id, target_id, env })
+  const { list, filters } = useAuditList()
   const targetOf = useTargets(rowsOf(list))
-  const isFiltered = [action, actor_id, target_id, env].some(filter => filter !== undefined)
+  const isFiltered = Object.values(filters).some(filter => filter !== undefined)
   const columns: Column<AuditRow>[] = [
     {
       header: 'Action',
@@ -92,7 +90,7 @@ function Rows() {
       ),
     },
     { header: 'Target', cell: row => <Clip text={targetOf(row)} />, from: 'sm' },
-    { header: 'Actor', cell: row => <Clip text={actorOf(row)} isNarrow />, from: 'md' },
+    { header: 'Actor', cell: row => <Actor row={row} />, from: 'md' },
     {
       header: 'Environment',
       cell: ({ env }) => (env === null ? '–' : env === 'live' ? 'Live' : 'Test'),

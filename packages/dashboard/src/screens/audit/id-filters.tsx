@@ -1,7 +1,6 @@
-import type { Member } from '@keyrail/contract/vendor/members'
 import { Autocomplete, Button, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { usePeople } from '../../components/use-people.ts'
+import { useActors } from './use-actors.ts'
 
 interface IdFilterProps {
   readonly value: string
@@ -11,12 +10,11 @@ interface IdFilterProps {
 const actorId = /^[A-Za-z0-9._:-]{1,128}$/
 const targetId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Who did it: a person by name, every other actor by id. */
+/** Who did it: a person or a secret key by name, every other actor by id. */
 export function ActorFilter({ value, onChange }: IdFilterProps) {
-  const { data: people } = usePeople()
-  const named = people.map(person => ({ value: person.user_id, label: nameAmong(people, person) }))
+  const { choices, label } = useActors(value)
   const idOf = (text: string) =>
-    named.find(({ label }) => label.toLowerCase() === text.toLowerCase())?.value ??
+    choices.find(({ label }) => label.toLowerCase() === text.toLowerCase())?.value ??
     (actorId.test(text) ? text : null)
   const field = useIdField({ value, onChange, idOf })
   return (
@@ -24,12 +22,13 @@ export function ActorFilter({ value, onChange }: IdFilterProps) {
       <Autocomplete
         label="Actor"
         placeholder="Anyone"
-        data={named}
-        value={field.typed ?? named.find(one => one.value === value)?.label ?? value}
+        data={choices}
+        limit={50}
+        value={field.typed ?? label}
         onChange={field.type}
         onOptionSubmit={onChange}
         onBlur={field.apply}
-        error={field.isFaulty ? 'Choose a person, or enter a whole id.' : null}
+        error={field.isFaulty ? 'Choose a person or a secret key, or enter a whole id.' : null}
         {...shared('Actor', value, onChange)}
       />
     </form>
@@ -53,10 +52,6 @@ export function TargetFilter({ value, onChange }: IdFilterProps) {
     </form>
   )
 }
-
-/** The name of a person, or the address where another one has the same name. */
-const nameAmong = (people: readonly Member[], { name, email, user_id }: Member) =>
-  name === null || people.some(other => other.user_id !== user_id && other.name === name) ? email : name
 
 interface IdFieldProps extends IdFilterProps {
   /** Null: the text names nothing. */

@@ -3,10 +3,10 @@ import { Button, Group } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Facts } from '../../components/facts.tsx'
 import { exactTime } from '../../components/time.ts'
+import { Actor } from './actor.tsx'
 import { type Difference, differencesOf, type Line } from './differences.ts'
 import { auditRoute } from './routes.ts'
 import classes from './row-detail.module.css'
-import { actorOf } from './words.ts'
 
 /** What an open row shows: its payload as a difference, and its place in the chain. */
 export function RowDetail({ row }: { row: AuditLog }) {
@@ -22,7 +22,7 @@ export function RowDetail({ row }: { row: AuditLog }) {
         facts={[
           { label: 'Position', value: row.seq },
           { label: 'Time', value: exactTime(row.created_at) },
-          { label: 'Actor', value: row.actor === undefined ? actorOf(row) : row.actor.email },
+          { label: 'Actor', value: <Actor row={row} /> },
           ...(actor_id === null ? [] : [{ label: 'Actor id', copied: actor_id }]),
           { label: 'Target id', copied: target_id },
           { label: 'Hash', copied: row.hash },

@@ -56,16 +56,23 @@ export const targetWords: Record<AuditLog['target_type'], string> = {
 /** The last digits of an id. The first ones are a time, which neighbours share. */
 export const shortId = (id: string): string => `…${id.slice(-8)}`
 
-/** The person by name or address, every other actor by its kind and id. */
-export function actorOf({ actor, actor_type, actor_id }: AuditLog): string {
-  if (actor !== undefined) return actor.name ?? actor.email
+export const secretKeyWords = ({ name, display_prefix }: { name: string | null; display_prefix: string }) =>
+  `${actorWords.secret_key} ${name ?? `${display_prefix}…`}`
+
+/** The person by address, a secret key by name, an embed session by its tenant; what is gone by its kind and the end of its id. */
+export function actorOf({ actor, actor_secret_key, actor_tenant, actor_type, actor_id }: AuditLog): string {
+  if (actor !== undefined) return actor.email
+  if (actor_secret_key !== undefined) return secretKeyWords(actor_secret_key)
+  if (actor_tenant !== undefined)
+    return `${actorWords.embed_token} of ${actor_tenant.name ?? actor_tenant.external_id}`
   return actor_id === null ? actorWords[actor_type] : `${actorWords[actor_type]} ${shortId(actor_id)}`
 }
 
-/** The name of its target that a row holds; null when it holds none. */
+/** The name of its target that a row holds, or how its key begins; null when it holds neither. */
 export function nameIn({ payload }: AuditLog): string | null {
   const successor = payload?.successor
   const held = typeof successor === 'object' && successor !== null ? { ...payload, ...successor } : payload
   const names = [held?.name, held?.email, held?.external_id, held?.slug]
-  return names.find(name => typeof name === 'string') ?? null
+  const prefix = held?.display_prefix
+  return names.find(name => typeof name === 'string') ?? (typeof prefix === 'string' ? `${prefix}…` : null)
 }

@@ -7,6 +7,7 @@ import { Empty } from '../../components/empty.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { useList } from '../../components/use-list.ts'
+import { Actor } from '../audit/actor.tsx'
 
 const rowsAPage = 20
 
@@ -44,7 +45,7 @@ export function KeyAudit({ of: { id, rotated_from } }: { readonly of: Pick<Key, 
 const columns: Column<AuditLog>[] = [
   { header: 'When', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
   { header: 'What', cell: row => sayAction(row) },
-  { header: 'Who', from: 'sm', cell: row => sayActor(row) },
+  { header: 'Who', from: 'sm', cell: row => <Actor row={row} /> },
   { header: 'Row', isNumber: true, cell: ({ seq }) => seq },
 ]
 
@@ -72,6 +73,3 @@ function sayAction({ action, payload }: AuditLog): string {
   const reason = payload?.reason
   return typeof reason === 'string' ? `${said}: ${reason}` : said
 }
-
-const sayActor = ({ actor, actor_type, actor_id }: AuditLog): string =>
-  actor?.name ?? actor?.email ?? [actor_type.replaceAll('_', ' '), actor_id].filter(Boolean).join(' ')

@@ -8,8 +8,9 @@ import { OnPhone } from '../../components/on-phone.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
+import { Actor } from '../audit/actor.tsx'
 import { useTargets } from '../audit/use-targets.ts'
-import { actionWords, actorOf } from '../audit/words.ts'
+import { actionWords } from '../audit/words.ts'
 import classes from './overview.module.css'
 
 const shown = 8
@@ -38,7 +39,7 @@ export function LastChanges() {
             ),
           },
           { header: 'Target', cell: row => <Clip text={targetOf(row)} />, from: 'sm' },
-          { header: 'Actor', cell: row => <Clip text={actorOf(row)} isNarrow />, from: 'md' },
+          { header: 'Actor', cell: row => <Actor row={row} />, from: 'md' },
           { header: 'When', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
         ]}
         empty={<Empty title="No changes yet" />}

@@ -1,0 +1,12 @@
+import { listAuditLogs } from '../../api/audit.ts'
+import { useList } from '../../components/use-list.ts'
+import { useEnv } from '../../shell/shell-route.tsx'
+import { auditRoute } from './routes.ts'
+
+/** The log as the filters in the address narrow it. The filters of the API are beside it. */
+export function useAuditList() {
+  const { action, actor_id, target_id, rows } = auditRoute.useSearch()
+  const env = useEnv() === 'test' ? ('test' as const) : rows
+  const filters = { action, actor_id, target_id, env }
+  return { list: useList('audit_logs', listAuditLogs, { order: 'desc', ...filters }), filters }
+}
