@@ -46,6 +46,35 @@ test('the log names who acted, leads to their page, and narrows to them by name'
   await visit.leave()
 })
 
+test('a person narrows the log to days, beside the other filters and in the address', async () => {
+  const [{ seq }] = await query(
+    `update audit_logs set created_at = now() - interval '40 days' where workspace_id = $1 and seq =
+       (select seq from audit_logs where workspace_id = $1 and action = 'tenant.created') returning seq::int`,
+    [workspaceId],
+  )
+  await query(
+    `update audit_logs set created_at = now() - interval '41 days' where workspace_id = $1 and seq < $2`,
+    [workspaceId, seq],
+  )
+  const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+  const visit = await stage.visit('/app/audit-log', { as: olga })
+  const { page } = visit
+  await page.getByRole('button', { name: 'Workspace changed' }).waitFor()
+  await page.getByLabel('To', { exact: true }).fill(dayAgo(30))
+  await page.getByRole('button', { name: 'Workspace changed' }).waitFor({ state: 'detached' })
+  await page.getByLabel('From', { exact: true }).fill(dayAgo(41))
+  await page.getByRole('button', { name: 'Workspace created' }).waitFor()
+  await visit.look('audit-days')
+  await page.reload()
+  await page.getByRole('button', { name: 'Tenant created' }).waitFor()
+  await page.getByLabel('From', { exact: true }).fill(dayAgo(20))
+  await visit.text('Nothing matches these filters.')
+  await visit.press('Clear filters')
+  await page.getByRole('button', { name: 'Workspace changed' }).waitFor()
+  assert.match(page.url(), /audit-log$/)
+  await visit.leave()
+})
+
 test('the page of a key and the overview name who acted', async () => {
   const visit = await stage.visit(`/app/keys/${key.id}`, { as: olga })
   const { page } = visit

@@ -70,6 +70,10 @@ type AuditLogList = Paging & {
 	actorId?: string;
 /** The id of the changed object, which may be deleted since. */
 	targetId?: string;
+/** Only rows of this time and later. */
+	createdAfter?: string;
+/** Only rows before this time. */
+	createdBefore?: string;
 /** Leaves out rows that have no environment. */
 	env?: Env;
 };

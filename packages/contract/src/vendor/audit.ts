@@ -133,6 +133,12 @@ export const AuditLogList = Type.Object({
       description: 'The id of the changed object, which may be deleted since.',
     }),
   ),
+  created_after: Type.Optional(
+    Type.Unsafe<string>({ ...Timestamp, description: 'Only rows of this time and later.' }),
+  ),
+  created_before: Type.Optional(
+    Type.Unsafe<string>({ ...Timestamp, description: 'Only rows before this time.' }),
+  ),
   env: Type.Optional(oneOf(['live', 'test'], { description: 'Leaves out rows that have no environment.' })),
   ...paging(),
 })

@@ -17,6 +17,10 @@ export interface AuditFilter {
   actorId: string | null
   targetId: string | null
   env: Env | null
+  /** Only rows of this time and later; null: from the first. */
+  from: Date | null
+  /** Only rows before this time; null: to the last. */
+  before: Date | null
 }
 
 /** As in the indexes: with COALESCE, which row-level security does not trust, Postgres would not use them. */
@@ -29,6 +33,8 @@ interface Shape {
   readonly inOrder: string
   /** Who acted, by name. */
   readonly actor: string
+  /** What comes before the SELECT. */
+  readonly head: string
 }
 
 /**
@@ -46,13 +52,13 @@ const actor = `${person},
 const actorWithheld = 'null::json as person, null::json as secret_key, null::json as tenant'
 
 /** Every row, by the primary key or, for a test credential, by `audit_logs_of_test`. */
-const byNothing = ({ isWanted, inOrder, actor }: Shape) =>
-  `select ${columns}, ${actor} from audit_logs l
+const byNothing = ({ head, isWanted, inOrder, actor }: Shape) =>
+  `${head}select ${columns}, ${actor} from audit_logs l
    where l.workspace_id = $1 and ${isWanted} ${inOrder} limit $3`
 
 /** A target has few rows, so the other filters are tried on each. */
-const byTarget = ({ isWanted, inOrder, actor }: Shape) =>
-  `select ${columns}, ${actor} from audit_logs l
+const byTarget = ({ head, isWanted, inOrder, actor }: Shape) =>
+  `${head}select ${columns}, ${actor} from audit_logs l
    where l.workspace_id = $1 and l.target_id = $7 and ${isWanted} and l.action = any($4::text[])
      and ${envKey} = any($5::text[]) and ($6::text is null or l.actor_id = $6) ${inOrder} limit $3`
 
@@ -62,8 +68,8 @@ const byTarget = ({ isWanted, inOrder, actor }: Shape) =>
  */
 const byPairs =
   (condition: string) =>
-  ({ isWanted, inOrder, actor }: Shape) =>
-    `select ${columns}, ${actor} from (
+  ({ head, isWanted, inOrder, actor }: Shape) =>
+    `${head}select ${columns}, ${actor} from (
      select found.* from unnest($4::text[]) a(action) cross join unnest($5::text[]) e(env) cross join lateral (
        select l.* from audit_logs l where l.workspace_id = $1 and l.action = a.action and ${envKey} = e.env
          ${condition} and ${isWanted} ${inOrder} limit $3) found
@@ -76,15 +82,57 @@ const forms = {
   actor: byPairs('and l.actor_id = $6'),
 }
 
+/** How many parameters each has before the two times. */
+const parameters = { all: 3, target: 7, pairs: 5, actor: 6 } as const
+
+/**
+ * How far the time of a row may be behind that of a row before it. Rows have the clock of the process that made the change,
+ * at its begin, and their place from its commit.
+ */
+const behindMost = `interval '1 minute'`
+
+/**
+ * Finds a place in the log by halves, about twenty rows of a million, so that no index by time is written with each change: at
+ * `low`, and so before it, every row has an earlier time. A missing row counts as the one before it. OFFSET 0 keeps the division out
+ * of the condition: it may raise an error, so row-level security would have it tried on each row in place of the index.
+ */
+const placeOf = (name: string, time: string) => `${name} (low, high) as (
+     select 0::bigint, coalesce((select s.seq + 1 from audit_logs s where s.workspace_id = $1 order by s.seq desc limit 1), 1)
+     union all
+     select case when m.is_before then m.seq else p.low end, case when m.is_before then p.high else m.seq end
+     from ${name} p cross join lateral (
+       select h.seq, coalesce((select s.created_at < ${time} from audit_logs s
+         where s.workspace_id = $1 and s.seq <= h.seq order by s.seq desc limit 1), true) as is_before
+       from (select (p.low + p.high) / 2 as seq offset 0) h) m
+     where p.high - p.low > 1)`
+
+/** Narrows a statement to the times in its last two parameters: to a part of the log that has all of them, then row by row. */
+function dated(form: keyof typeof forms): { head: string; isDated: string } {
+  const [from, before] = [parameters[form] + 1, parameters[form] + 2].map(at => `$${at}::timestamptz`)
+  return {
+    head: `with recursive ${placeOf('first', `${from} - ${behindMost}`)}, ${placeOf('last', `${before} + ${behindMost}`)}
+     `,
+    isDated: ` and l.seq > (select max(low) from first) and l.seq < (select min(high) from last)
+       and l.created_at >= ${from} and l.created_at < ${before}`,
+  }
+}
+
 const listStatements = new Map<string, Statement>()
-function listStatement(form: keyof typeof forms, order: 'asc' | 'desc', reach: 'test' | 'both'): Statement {
-  const name = `audit.list.${form}.${order}.${reach}`
+function listStatement(
+  form: keyof typeof forms,
+  order: 'asc' | 'desc',
+  reach: 'test' | 'both',
+  isDated: boolean,
+): Statement {
+  const name = `audit.list.${form}.${order}.${reach}${isDated ? '.dated' : ''}`
   let statement = listStatements.get(name)
   if (statement === undefined) {
-    const beyond = order === 'asc' ? 'l.seq > $2' : 'l.seq < $2'
+    const times = isDated ? dated(form) : { head: '', isDated: '' }
+    const beyond = `${order === 'asc' ? 'l.seq > $2' : 'l.seq < $2'}${times.isDated}`
     // The filters' own values leave out live. Another condition on env would offer Postgres `audit_logs_of_test`.
     const isSeen = form === 'all' ? isOfTest : isTestTarget
     const text = forms[form]({
+      head: times.head,
       isWanted: reach === 'test' ? `${beyond} and ${isSeen}` : beyond,
       inOrder: order === 'asc' ? 'order by l.seq' : 'order by l.seq desc',
       actor: reach === 'test' ? actorWithheld : actor,
@@ -103,10 +151,13 @@ const envsOf = ({ env, reach }: AuditFilter): string[] => {
 
 /** In the order of the filter, one row more than the limit. An action that this release does not know matches no filter. */
 export function listAuditRows(tx: ReadTx, filter: AuditFilter): Promise<Listed<AuditRow>> {
-  const { reach, order, beyond, limit, action, actorId, targetId, env } = filter
+  const { reach, order, beyond, limit, action, actorId, targetId, env, from, before } = filter
   const most = limit + 1
-  const list = (form: keyof typeof forms, ...filters: unknown[]) =>
-    tx.list<AuditRow>(listStatement(form, order, reach), [tx.workspaceId, beyond, most, ...filters], { most })
+  const times = from === null && before === null ? [] : [from ?? '-infinity', before ?? 'infinity']
+  const list = (form: keyof typeof forms, ...filters: unknown[]) => {
+    const statement = listStatement(form, order, reach, times.length > 0)
+    return tx.list<AuditRow>(statement, [tx.workspaceId, beyond, most, ...filters, ...times], { most })
+  }
   const pairs = [action === null ? auditActions : [action], envsOf(filter)]
   tx.send(readInOrder)
   if (targetId !== null) return list('target', ...pairs, actorId, targetId)

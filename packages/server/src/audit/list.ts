@@ -4,6 +4,7 @@ import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { invalidField } from '../platform/refusal.ts'
+import { dateOrNull } from '../platform/time.ts'
 import { listAuditRows } from './list-sql.ts'
 import type { AuditNeeds } from './needs.ts'
 import { toAuditLog } from './resource.ts'
@@ -17,6 +18,7 @@ export async function listAuditLogs(
 ) {
   const { workspaceId, reach } = principal
   const { order = 'asc', limit, cursor, action, actor_id, target_id, env } = query
+  const { created_after, created_before } = query
   const list = order === 'asc' ? 'audit_logs' : 'audit_logs.desc'
   const start = startOf(query)
   const rows = await db.readAtOnce(workspaceId, tx =>
@@ -30,6 +32,8 @@ export async function listAuditLogs(
       actorId: actor_id === undefined ? null : isUuid(actor_id) ? actor_id.toLowerCase() : actor_id,
       targetId: target_id ?? null,
       env: env ?? null,
+      from: dateOrNull(created_after ?? null),
+      before: dateOrNull(created_before ?? null),
     }),
   )
   return page(

@@ -1,5 +1,6 @@
 import { NativeSelect } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
+import { DayFields } from '../../components/day-fields.tsx'
 import { useEnv } from '../../shell/shell-route.tsx'
 import classes from './filters.module.css'
 import { ActorFilter, TargetFilter } from './id-filters.tsx'
@@ -15,7 +16,7 @@ const environments = [
 
 /** The filters of the log, all of them in the address. Test is the environment that the whole page shows. */
 export function Filters() {
-  const { action, actor_id, target_id, rows } = auditRoute.useSearch()
+  const { action, actor_id, target_id, rows, from, to } = auditRoute.useSearch()
   const env = useEnv()
   const navigate = useNavigate({ from: auditRoute.fullPath })
   return (
@@ -51,6 +52,10 @@ export function Filters() {
         key={`target ${target_id}`}
         value={target_id ?? ''}
         onChange={id => void navigate({ search: now => ({ ...now, target_id: id }) })}
+      />
+      <DayFields
+        days={{ from, to }}
+        onChange={change => void navigate({ search: now => ({ ...now, ...change }) })}
       />
     </div>
   )

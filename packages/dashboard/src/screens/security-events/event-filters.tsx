@@ -1,5 +1,6 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
+import { DayFields } from '../../components/day-fields.tsx'
 import { usePeople } from '../../components/use-people.ts'
 import { type EventSearch, securityEventsRoute } from './routes.ts'
 import classes from './security-events.module.css'
@@ -13,14 +14,6 @@ export function EventFilters({ isOwner, showsOwn }: { isOwner: boolean; showsOwn
   const navigate = useNavigate({ from: securityEventsRoute.fullPath })
   const { data: people } = usePeople(isOwner)
   const set = (change: EventSearch) => void navigate({ search: now => ({ ...now, ...change }) })
-  const day = (label: string, name: 'from' | 'to', value = '') => (
-    <TextInput
-      type="date"
-      label={label}
-      value={value}
-      onChange={event => set({ [name]: event.currentTarget.value || undefined })}
-    />
-  )
   return (
     <div className={classes.filters}>
       {isOwner ? (
@@ -53,8 +46,7 @@ export function EventFilters({ isOwner, showsOwn }: { isOwner: boolean; showsOwn
           onChange={({ currentTarget: { value } }) => set({ user_id: value || undefined })}
         />
       )}
-      {day('From', 'from', from)}
-      {day('To', 'to', to)}
+      <DayFields days={{ from, to }} onChange={set} />
     </div>
   )
 }

@@ -2,6 +2,7 @@ import type { SecurityEvent } from '@keyrail/contract/security-events'
 import { useNavigate } from '@tanstack/react-router'
 import { listOwnSecurityEvents, listSecurityEvents } from '../../api/security-events.ts'
 import { browserOf } from '../../components/browser-names.ts'
+import { timesOf } from '../../components/days.ts'
 import { Empty } from '../../components/empty.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { OnPhone } from '../../components/on-phone.tsx'
@@ -35,13 +36,10 @@ export function SecurityEvents() {
   )
 }
 
-/** The filters that both lists have, as the API names them. A day of the address is one of the browser's time zone. */
+/** The filters that both lists have, as the API names them. */
 function useWanted() {
-  const { kind, from, to } = securityEventsRoute.useSearch()
-  const after = from === undefined ? undefined : new Date(`${from}T00:00`)
-  const before = to === undefined ? undefined : new Date(`${to}T00:00`)
-  before?.setDate(before.getDate() + 1)
-  return { kind, created_after: after?.toISOString(), created_before: before?.toISOString() }
+  const { kind, ...days } = securityEventsRoute.useSearch()
+  return { kind, ...timesOf(days) }
 }
 
 function WorkspaceEvents() {
