@@ -75,6 +75,23 @@ test('a person narrows the log to days, beside the other filters and in the addr
   await visit.leave()
 })
 
+test('an owner sees from where a change came, and no other person does', async () => {
+  const ann = await makePerson(query, { workspaceId, role: 'admin', name: 'Ann', email: 'ann@example.com' })
+  for (const [as, sees] of [
+    [olga, true],
+    [ann, false],
+  ] as const) {
+    const visit = await stage.visit('/app/audit-log', { as })
+    const { page } = visit
+    await page.getByRole('button', { name: 'Workspace changed' }).click()
+    await page.getByRole('region', { name: /^What changed in row/ }).waitFor()
+    assert.equal(await page.getByRole('columnheader', { name: 'IP address' }).count(), sees ? 1 : 0)
+    assert.equal(await page.getByRole('button', { name: 'Copy: IP address' }).count(), sees ? 1 : 0)
+    if (sees) await visit.look('audit-from')
+    await visit.leave()
+  }
+})
+
 test('the page of a key and the overview name who acted', async () => {
   const visit = await stage.visit(`/app/keys/${key.id}`, { as: olga })
   const { page } = visit

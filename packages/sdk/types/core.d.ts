@@ -49,6 +49,8 @@ type AuditLog = {
 		externalId: string;
 		name: string | null;
 	};
+/** The address from which the change was made, as the trusted proxies report it. For owners, until it is erased. */
+	ip?: string;
 	targetType: "workspace" | "project" | "tenant" | "api_key" | "secret_key" | "workspace_member" | "workspace_invite" | "session";
 	targetId: string;
 	env: "live" | "test" | null;

@@ -142,12 +142,11 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
     const { principal, place, deadline } = request
     const isOnRequestPath = route.plane === 'hot' || route.plane === 'report'
     const isMutation = !isOnRequestPath && route.method !== 'GET'
+    const { ip } = clientOf(request)
     if (principal === null) {
-      const line: Line =
-        signed === null
-          ? { kind: 'stranger', ip: clientOf(request).ip }
-          : { kind: 'service', name: 'codehost' }
-      return { deadline: null, right: null, line, isConfirmed: isMutation, holdRows }
+      const line: Line = signed === null ? { kind: 'stranger', ip } : { kind: 'service', name: 'codehost' }
+      const sender = signed !== null && { sender: { kind: 'codehost', id: null, ip } }
+      return { deadline: null, right: null, line, isConfirmed: isMutation, holdRows, ...sender }
     }
     return {
       deadline: route.plane === 'person' ? null : deadline,
@@ -159,6 +158,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       ...(place && { place }),
       isConfirmed: isMutation,
       holdRows,
+      ...(isMutation && { sender: { kind: principal.kind, id: principal.id, ip } }),
     }
   }
 

@@ -96,6 +96,8 @@ const beyondFields: Record<string, string> = {
   'GET /v1/audit_logs query.action': 'find what happened',
   'GET /v1/audit_logs query.actor_id': 'find what somebody did',
   'GET /v1/audit_logs query.target_id': 'find what happened to something',
+  'GET /v1/audit_logs query.created_after': 'find what happened on a day',
+  'GET /v1/audit_logs query.created_before': 'find what happened on a day',
   'GET /v1/audit_logs query.env': 'the same filter as GET /v1/keys',
   'GET /v1/auth/sessions query.limit': 'every list is paged',
   'GET /v1/auth/sessions query.cursor': 'every list is paged',

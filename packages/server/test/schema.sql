@@ -67,6 +67,17 @@ table audit_addresses row level security
   policy audit_addresses_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select to keyrail_app
 
+table audit_callers row level security
+  workspace_id uuid not null
+  first_seq bigint not null
+  last_seq bigint not null
+  ip text not null
+  constraint audit_callers_ip_bounds CHECK (((char_length(ip) >= 1) AND (char_length(ip) <= 64)))
+  constraint audit_callers_order CHECK (((first_seq >= 1) AND (last_seq >= first_seq)))
+  constraint audit_callers_pkey PRIMARY KEY (workspace_id, first_seq)
+  policy audit_callers_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select to keyrail_app
+
 table audit_heads row level security
   workspace_id uuid not null
   seq bigint not null
@@ -810,6 +821,15 @@ CREATE OR REPLACE FUNCTION public.audit_append(of_workspace uuid, by_type text, 
  RETURNS bigint
  LANGUAGE plpgsql
 AS $function$
+begin
+  return audit_append(of_workspace, by_type, by_id, at, actions, target_types, target_ids, envs, payloads, addresses, null);
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.audit_append(of_workspace uuid, by_type text, by_id text, at timestamp with time zone, actions text[], target_types text[], target_ids uuid[], envs text[], payloads text[], addresses jsonb, caller_ip text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
 declare
   head audit_heads;
   next_hash bytea;
@@ -833,6 +853,10 @@ begin
       select of_workspace, head.seq - cardinality(actions) + (a->>'row')::int, a->>'path', a->>'address',
         decode(a->>'salt', 'base64')
       from jsonb_array_elements(addresses) a;
+  end if;
+  if caller_ip is not null then
+    insert into audit_callers (workspace_id, first_seq, last_seq, ip)
+      values (of_workspace, head.seq - cardinality(actions) + 1, head.seq, caller_ip);
   end if;
   update audit_heads h set seq = head.seq, hash = head.hash where h.workspace_id = of_workspace;
   return head.seq;
@@ -1447,7 +1471,7 @@ AS $function$
   ours as (
     select c.oid, c.relkind, c.relrowsecurity, format('%I.%I', n.nspname, c.relname) as name,
       case when n.nspname <> 'public' then 'select, insert, update, delete'
-        when c.relname in ('audit_logs', 'audit_addresses', 'keyrail_migrations') then 'select'
+        when c.relname in ('audit_logs', 'audit_addresses', 'audit_callers', 'keyrail_migrations') then 'select'
         -- The daily verification notes its result there.
         when c.relname = 'audit_heads' then 'select, update'
         else 'select, insert, update, delete' end as needed

@@ -146,6 +146,8 @@ test('the role cannot change audit rows, and reads neither credentials nor servi
     'delete from audit_logs',
     `update audit_addresses set address = 'x'`,
     'delete from audit_addresses',
+    `update audit_callers set ip = 'x'`,
+    'delete from audit_callers',
     'delete from audit_heads',
     'select from credentials',
     'update credentials set id = id',

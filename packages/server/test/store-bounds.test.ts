@@ -81,6 +81,8 @@ const bounds: Record<string, Bound> = {
     [strings(65), `'{""}'`, strings(1, repeated(201))],
   ),
   audit_addresses_salt_length: bytes('salt', 16),
+  audit_callers_ip_bounds: bound('ip', [repeated(64)], [`''`, repeated(65)]),
+  audit_callers_order: bound('last_seq', ['first_seq'], ['first_seq - 1']),
   audit_heads_hash_length: bytes('hash', 32),
   audit_heads_seq: bound('seq', ['0'], ['-1']),
   audit_logs_action: bound('action', [`'a_b.c_d'`], [`''`, `'A.b'`, `'a."'`, `'a.1'`]),

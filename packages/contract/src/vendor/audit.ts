@@ -103,6 +103,12 @@ export const AuditLog = strictObject({
       },
     ),
   ),
+  ip: Type.Optional(
+    Type.String({
+      description:
+        'The address from which the change was made, as the trusted proxies report it. For owners, until it is erased.',
+    }),
+  ),
   target_type: oneOf(auditTargets),
   target_id: Uuid,
   env: nullable(Env),

@@ -15,10 +15,16 @@ export interface Actor {
   id: string | null
 }
 
-export const actorOf = (principal: Principal): Actor => ({
-  type: principal.kind === 'session' ? 'user' : principal.kind,
-  id: principal.id,
-})
+export const actorOf = ({ kind, id }: Pick<Principal, 'kind' | 'id'>): Actor => ({ type: typeOf(kind), id })
+
+const typeOf = <Kind extends string>(kind: Kind) =>
+  kind === 'session' ? ('user' as const) : (kind as Exclude<Kind, 'session'>)
+
+/** The address of the actor: null for one that did not send the request, such as the maker of a key that ends now. */
+function addressOf({ sender }: Tx, { type, id }: Actor): string | null {
+  if (sender === undefined || sender.ip === '') return null
+  return typeOf(sender.kind) === type && sender.id === id ? sender.ip : null
+}
 
 /** One change for the audit log. `payload` has JSON values; addresses are at the paths in `addressPaths`. */
 export interface Entry {
@@ -29,11 +35,12 @@ export interface Entry {
   payload: Record<string, unknown>
 }
 
-const appendRows = sql('audit.append', `select audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`)
+const appendRows = sql('audit.append', `select audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`)
 
 /**
  * Appends rows to the workspace's chain, in the transaction of the change, so that both commit or neither does. The
- * statement is sent together with COMMIT: the lock on the head is the last one taken and is held for no round trip.
+ * statement is sent together with COMMIT: the lock on the head is the last one taken and is held for no round trip. It writes the
+ * caller's address too, one row for all of these.
  * @param at time of the change, milliseconds since 1970.
  */
 export function appendAudit(
@@ -63,6 +70,7 @@ export function appendAudit(
     entries.map(entry => entry.env),
     payloads,
     addresses.length === 0 ? null : JSON.stringify(addresses),
+    addressOf(tx, actor),
   ])
 }
 

@@ -4,7 +4,7 @@ import { type Statement, sql } from '../platform/db/connection.ts'
 import { readInOrder } from '../platform/db/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import type { Listed } from '../platform/listed.ts'
-import { type AuditRow, columns, isOfTest, isTestTarget, person } from './sql.ts'
+import { type AuditRow, columns, isOfTest, isTestTarget, who, whoWithheld } from './sql.ts'
 
 export interface AuditFilter {
   reach: 'test' | 'both'
@@ -41,7 +41,7 @@ interface Shape {
  * The names of who acted, each a look-up by primary key. An embed token is not stored, and it changes keys of its tenant
  * alone, so the changed key leads to the tenant.
  */
-const actor = `${person},
+const actor = `${who},
   (select json_build_object('name', k.name, 'display_prefix', k.display_prefix) from secret_keys k
    where k.workspace_id = l.workspace_id
      and k.id = case when l.actor_type = 'secret_key' and l.actor_id ~ '^[0-9a-f-]{36}$' then l.actor_id::uuid end) as secret_key,
@@ -49,7 +49,7 @@ const actor = `${person},
    from api_keys k join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id
    where k.workspace_id = l.workspace_id
      and k.id = case when l.actor_type = 'embed_token' and l.target_type = 'api_key' then l.target_id end) as tenant`
-const actorWithheld = 'null::json as person, null::json as secret_key, null::json as tenant'
+const actorWithheld = `${whoWithheld}, null::json as secret_key, null::json as tenant`
 
 /** Every row, by the primary key or, for a test credential, by `audit_logs_of_test`. */
 const byNothing = ({ head, isWanted, inOrder, actor }: Shape) =>

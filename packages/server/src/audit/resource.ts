@@ -9,7 +9,7 @@ import type { AuditRow } from './sql.ts'
 const productState = new Set(['api_key', 'secret_key', 'project', 'tenant'])
 
 /** An audit row as the API returns it to this principal. */
-export function toAuditLog(workspaceId: string, { reach }: Principal, row: AuditRow): AuditLog {
+export function toAuditLog(workspaceId: string, { reach, role }: Principal, row: AuditRow): AuditLog {
   const withheld = reach === 'test' && !productState.has(row.target_type)
   return {
     object: 'audit_log',
@@ -22,6 +22,8 @@ export function toAuditLog(workspaceId: string, { reach }: Principal, row: Audit
     ...(row.person !== null && { actor: row.person }),
     ...(row.secret_key && { actor_secret_key: row.secret_key }),
     ...(row.tenant && { actor_tenant: row.tenant }),
+    // From where a colleague works is for owners, as in the security events.
+    ...(row.ip !== null && role === 'owner' && { ip: row.ip }),
     target_type: row.target_type,
     target_id: row.target_id,
     env: row.env,

@@ -20,6 +20,8 @@ export interface AuditRow {
   addresses: { path: string; address: string; salt: string }[] | null
   /** The acting person, as long as the account exists. */
   person: { email: string; name: string | null } | null
+  /** The address from which the change was made, if it is kept. */
+  ip: string | null
   /** The acting secret key, as long as the workspace has it. In lists alone. */
   secret_key?: { name: string | null; display_prefix: string } | null
   /** The tenant of the acting embed token, as long as the changed key exists. In lists alone. */
@@ -32,10 +34,18 @@ export const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type
    from audit_addresses a where a.workspace_id = l.workspace_id and a.seq = l.seq) as addresses`
 
 /** In a tampered row the actor's id may not be a UUID, and the row must still be readable. */
-export const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
+const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
    where u.id = case when l.actor_type = 'user' and l.actor_id ~ '^[0-9a-f-]{36}$' then l.actor_id::uuid end) as person`
 
-const all = `select ${columns}, ${person} from audit_logs l
+/** A row for all that one transaction appended. */
+const ip = `(select case when c.last_seq >= l.seq then c.ip end from audit_callers c
+   where c.workspace_id = l.workspace_id and c.first_seq <= l.seq order by c.first_seq desc limit 1) as ip`
+
+/** What only live credentials see of who acted. */
+export const who = `${person}, ${ip}`
+export const whoWithheld = 'null::json as person, null::text as ip'
+
+const all = `select ${columns}, ${who} from audit_logs l
    where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`
 
 /**
@@ -50,14 +60,14 @@ export const isTestTarget = `case l.target_type
        else true end`
 export const isOfTest = `coalesce(l.env, 'test') = 'test' and ${isTestTarget}`
 
-const ofTest = `select ${columns}, null::json as person from audit_logs l
+const ofTest = `select ${columns}, ${whoWithheld} from audit_logs l
    where l.workspace_id = $1 and l.seq > $2 and ${isOfTest}
    order by l.seq limit $3`
 
 /** Cuts a page where its payloads exceed the byte limit, after at least one row. */
 const withinBytes = (page: string) =>
   `select p.seq, p.action, p.actor_type, p.actor_id, p.target_type, p.target_id, p.env, p.payload, p.created_at,
-     p.prev_hash, p.hash, p.addresses, p.person
+     p.prev_hash, p.hash, p.addresses, p.person, p.ip
    from (select r.*, sum(octet_length(r.payload)) over (order by r.seq) - octet_length(r.payload) as before
          from (${page}) r) p
    where p.before < $4 order by p.seq`

@@ -46,7 +46,7 @@ export class OwnedAlone extends Error {}
 
 /**
  * Erases a person for good, in one transaction, as the role that owns the tables: the account with its sessions
- * and memberships, invitations of the address, and the address beside every audit chain. The hashed data stays,
+ * and memberships, invitations of the address, and the address beside every audit chain, with those from which the person made changes. The hashed data stays,
  * so the chains still verify; what remains in them is an id that leads to no person.
  * @returns how many rows were removed, by table.
  * @throws {OwnedAlone} if a workspace has no other owner.
@@ -65,6 +65,12 @@ export async function erasePerson(
     throw error
   }
 }
+
+/** The rows of the person's changes in every workspace, by index, also where they are no member any more. */
+const changedBy = `(workspace_id, first_seq) in (
+  select l.workspace_id, l.seq from workspaces w cross join lateral (
+    select a.workspace_id, a.seq from audit_logs a
+    where a.workspace_id = w.id and a.actor_id = $1::text and a.actor_type = 'user' offset 0) l)`
 
 async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Record<string, number>> {
   // Ends what the person is doing first, and in workspaces also what a new session begins.
@@ -107,6 +113,7 @@ async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Rec
   )
   for (const table of ['sessions', 'mail_tokens', 'disownings', 'user_passwords'])
     await remove(table, 'user_id = $1', userId)
+  await remove('audit_callers', changedBy, userId)
   await remove('users', 'id = $1', userId)
   await remove('replays', `caller = 'session:' || $1::text`, userId)
   await remove('replays', `lower(body->>'email') = $1 or lower(body->>'billing_email') = $1`, addressKey)

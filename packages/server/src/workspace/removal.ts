@@ -23,6 +23,7 @@ const looseTables = [
 
 /** Each before those that it refers to. `workspaces` itself comes last. */
 const boundTables = [
+  'audit_callers',
   'audit_addresses',
   'audit_logs',
   'audit_heads',

@@ -52,7 +52,7 @@ await query(`
   grant usage on sequence writes_seen_place_seq to public;
   create function note_write() returns trigger language plpgsql as
     $$ begin insert into public.writes_seen (relation) values (tg_table_name); return null; end $$;
-  ${[...written, 'credentials', 'policy_changes', 'audit_logs', 'audit_addresses', 'audit_heads'].map(table => `create trigger note_write after insert or update or delete on ${table} for each statement execute function note_write();`).join('')}
+  ${[...written, 'credentials', 'policy_changes', 'audit_logs', 'audit_addresses', 'audit_callers', 'audit_heads'].map(table => `create trigger note_write after insert or update or delete on ${table} for each statement execute function note_write();`).join('')}
   ${written.map(table => `create trigger pause before insert or update or delete on ${table} for each row execute function pause();`).join('')}`)
 
 const waitingLocks = () =>
@@ -90,7 +90,7 @@ for (const { route, prepare } of mutationsOf(routes)) {
     const writes = await query(`select relation from writes_seen
       where tx in (select tx from writes_seen where relation = 'audit_logs') order by place`)
     const order = writes.map(row => row.relation)
-    const ofAudit = ['audit_logs', 'audit_addresses', 'audit_heads']
+    const ofAudit = ['audit_logs', 'audit_addresses', 'audit_callers', 'audit_heads']
     const first = order.indexOf('audit_logs')
     assert.ok(first > 0)
     assert.deepEqual(

@@ -12,6 +12,7 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { Trouble } from '../../components/trouble.tsx'
 import { rowsOf } from '../../components/use-list.ts'
 import { Working } from '../../components/working.tsx'
+import { useHasRole } from '../../session/me.ts'
 import { Actor } from './actor.tsx'
 import classes from './audit-log.module.css'
 import { Verdict, Verifying } from './chain.tsx'
@@ -62,8 +63,11 @@ function Outcome({ check }: { check: Check }) {
   )
 }
 
+const ipOf = ({ ip }: AuditRow) => (ip === undefined ? '–' : <Clip text={ip} isNarrow />)
+
 function Rows() {
   const navigate = useNavigate({ from: auditRoute.fullPath })
+  const isOwner = useHasRole('owner')
   const [opened, setOpened] = useState<readonly number[]>([])
   const toggle = (seq: number) =>
     setOpened(opened.includes(seq) ? opened.filter(one => one !== seq) : [...opened, seq])
@@ -91,6 +95,7 @@ function Rows() {
     },
     { header: 'Target', cell: row => <Clip text={targetOf(row)} />, from: 'sm' },
     { header: 'Actor', cell: row => <Actor row={row} />, from: 'md' },
+    ...(isOwner ? [{ header: 'IP address', cell: ipOf, from: 'lg' as const }] : []),
     {
       header: 'Environment',
       cell: ({ env }) => (env === null ? '–' : env === 'live' ? 'Live' : 'Test'),

@@ -23,6 +23,7 @@ export function RowDetail({ row }: { row: AuditLog }) {
           { label: 'Position', value: row.seq },
           { label: 'Time', value: exactTime(row.created_at) },
           { label: 'Actor', value: <Actor row={row} /> },
+          ...(row.ip === undefined ? [] : [{ label: 'IP address', copied: row.ip }]),
           ...(actor_id === null ? [] : [{ label: 'Actor id', copied: actor_id }]),
           { label: 'Target id', copied: target_id },
           { label: 'Hash', copied: row.hash },

@@ -2,6 +2,7 @@ import type { Deadline } from '../deadline.ts'
 import type { Line, Place } from './lines.ts'
 import type { HoldRows } from './list-leg.ts'
 import type { Right } from './right.ts'
+import type { Sender } from './sender.ts'
 import type { PersonTx, ReadTx, Work } from './transaction.ts'
 
 /** For deleting a project or tenant, which revokes each of its keys, a row each, in one transaction. */
@@ -41,6 +42,8 @@ export interface Bound {
   readonly place?: Place
   /** Whether its answer says that something is stored, so that the synchronous standby must have it. */
   readonly isConfirmed: boolean
+  /** Who sent the request; undefined where it had no credential. */
+  readonly sender?: Sender
   /** Reserves the memory for the rows of a list, in bytes in all; null: nothing bounds it. */
   readonly holdRows: HoldRows | null
 }

@@ -146,7 +146,9 @@ class BoundDb implements Db {
       workspaceId,
     }
     const standing = this.#standing(changesRights, isLong)
-    return this.#transact(terms, { workspaceId, userId }, standing, tx => work(tx as Tx))
+    const { sender } = this.#bound
+    const scope = { workspaceId, userId, ...(sender !== undefined && { sender }) }
+    return this.#transact(terms, scope, standing, tx => work(tx as Tx))
   }
 
   readAtOnce<T>(workspaceId: string, work: Work<T, ReadTx>): Promise<T> {

@@ -97,6 +97,7 @@ describe('a login that serves without owning the tables', () => {
       `update audit_logs set payload = '{}'`,
       'delete from audit_logs',
       'delete from audit_addresses',
+      'delete from audit_callers',
       'delete from audit_heads',
       'truncate audit_logs',
       'alter table audit_logs disable trigger all',

@@ -9,6 +9,7 @@ import { Flight, type Leg, toLeg } from './flight.ts'
 import type { Hints } from './hints.ts'
 import { type HoldRows, type ListBounds, toListLeg, totalOf } from './list-leg.ts'
 import { firstLegs, lastLegs, type Scope, type Standing, type TimeLimits } from './opening.ts'
+import type { Sender } from './sender.ts'
 import { commit, rollback } from './transaction-control.ts'
 
 /** What every transaction can do: statements run in the order in which they are given. */
@@ -51,7 +52,10 @@ export interface ReadTx extends Reading {
 }
 
 /** A transaction in one workspace. */
-export interface Tx extends Transaction, ReadTx {}
+export interface Tx extends Transaction, ReadTx {
+  /** Who sent the request that it is for; undefined for work of the service itself. */
+  readonly sender?: Sender
+}
 
 /** A transaction of one person, who need not be in any workspace. */
 export interface PersonTx extends Transaction {
