@@ -77,8 +77,9 @@ test('what the vendor stores is returned as it was, and the audit log as it is s
   assert.deepEqual([data.length, data[0]?.targetType], [1, 'tenant'])
   const logged = data[0]?.payload
   assert.deepEqual([typeof logged?.external_id, logged?.meta], ['string', meta])
+  // Lists alone name the secret key.
   for await (const row of admin.auditLogs.export({ afterSeq: (data[0]?.seq ?? 0) - 1 }))
-    assert.deepEqual(row, data[0])
+    assert.deepEqual({ ...row, actorSecretKey: data[0]?.actorSecretKey }, data[0])
 })
 
 test('members that a newer service adds are converted too, at every level', async () => {

@@ -61,7 +61,9 @@ test('the export is the whole list in order, and an independent verifier accepts
   const { token, workspaceId } = await makeLog()
   const text = await exportOf(token)
   const { body: list } = await ask('GET', '/v1/audit_logs?limit=200', { token })
-  assert.deepEqual(rowsOf(text), list.data)
+  // Lists alone name the secret key.
+  const rows = list.data.map(({ actor_secret_key, ...row }: Row & { actor_secret_key?: object }) => row)
+  assert.deepEqual(rowsOf(text), rows)
   const { body: chain } = await ask('GET', '/v1/audit_logs/chain', { token })
   const head = { seq: chain.head_seq, hash: chain.head_hash }
   assert.equal(verify(workspaceId, rowsOf(text), head).valid, true)
