@@ -5,6 +5,8 @@ import { paletteStore } from './palette-store.ts'
 
 interface PageFrameProps {
   readonly title: string
+  /** The title comes with an answer: on a phone the action stands below it from the start, and so moves nothing. */
+  readonly isNamedLater?: boolean
   /** The one primary action of the screen. */
   readonly action?: ReactNode
   /** A line under the title. */
@@ -15,7 +17,7 @@ interface PageFrameProps {
 let isFirstPage = true
 
 /** The frame of every screen: its title, which gets the focus after a navigation, and one primary action. */
-export function PageFrame({ title, action, lead, children }: PageFrameProps) {
+export function PageFrame({ title, isNamedLater = false, action, lead, children }: PageFrameProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Keyrail`
@@ -28,7 +30,13 @@ export function PageFrame({ title, action, lead, children }: PageFrameProps) {
   }, [])
   return (
     <div className={classes.page}>
-      <Group justify="space-between" align="center" mih={36} gap="xs">
+      <Group
+        justify="space-between"
+        align="center"
+        mih={36}
+        gap="xs"
+        className={isNamedLater ? classes.named : undefined}
+      >
         <Title order={1} ref={heading} tabIndex={-1}>
           {title}
         </Title>

@@ -46,6 +46,7 @@ const Waiting = () => (
       ))}
     </SimpleGrid>
     <Skeleton h={230} radius="lg" />
+    <Skeleton h={260} radius="lg" />
     <Skeleton h={120} radius="lg" />
   </Stack>
 )

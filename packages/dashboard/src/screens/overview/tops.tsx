@@ -37,9 +37,11 @@ function Top({ by, env }: { by: 'tenant' | 'key'; env: Env }) {
     queryFn: ({ signal }) => getTopUsage({ query: { by, env } }, { signal }),
   })
   return (
-    <Loaded query={query} skeleton={<Skeleton h={170} radius="lg" />}>
-      {usage => <Rows usage={usage} />}
-    </Loaded>
+    <div className={classes.top}>
+      <Loaded query={query} skeleton={<Skeleton h={170} radius="lg" />}>
+        {usage => <Rows usage={usage} />}
+      </Loaded>
+    </div>
   )
 }
 

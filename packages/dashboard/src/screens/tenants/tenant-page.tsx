@@ -31,6 +31,7 @@ export function TenantPage() {
   })
   return (
     <PageFrame
+      isNamedLater
       title={tenant.data === undefined ? 'Tenant' : nameOf(tenant.data)}
       {...(isEditor && { action: <CreateKeyLink noun="tenant" id={tenantId} /> })}
       {...(!isEditor && { lead: 'An admin or an owner can change this tenant.' })}
