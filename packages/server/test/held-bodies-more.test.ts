@@ -1,0 +1,3 @@
+import { testHeldBodies } from './held-requests.ts'
+
+testHeldBodies(1)
