@@ -164,13 +164,13 @@ export type ReadQuery<Query extends TSchema> = Static<Query> & {
   [Name in DefaultedFields<Query> & keyof Static<Query>]: Exclude<Static<Query>[Name], undefined>
 }
 
-/** Finds the rows of which one of these fields begins with it, or that have it as id. */
+/** Finds the rows of which one of these fields, or a word of their name, begins with it, or that have it as id. */
 export const searchText = (fields: string) =>
   Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: `The start of ${fields}, A to Z in any case, or the whole id. Sorts by what matches.`,
+      description: `The start of ${fields}, or of a later word of the name, A to Z in any case, or the whole id. Sorts by what matches.`,
     }),
   )
 

@@ -84,9 +84,10 @@ test('a form that is sent asks nothing, and the page goes where it leads', async
 test('a person creates a key from the page of its tenant, which is chosen already', async () => {
   const visit = await stage.visit(`/app/tenants/${vendor.tenantId}`, { as })
   const { page } = visit
+  const { body } = await harness.ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })
+  await visit.heading(body.name ?? body.external_id)
   await visit.look('tenant-create-key')
   await page.getByRole('link', { name: 'Create key' }).click()
-  const { body } = await harness.ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })
   const tenant = page.getByRole('dialog').getByRole('combobox', { name: 'Tenant' })
   await until(async () => (await tenant.inputValue()).includes(body.external_id), 'the tenant is chosen')
   await visit.leave()

@@ -323,6 +323,16 @@ table mail_tokens row level security
   policy mail_tokens_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
+table name_words row level security
+  workspace_id uuid not null
+  list text not null
+  word text not null
+  id uuid not null
+  constraint name_words_word_bounds CHECK (((char_length(word) >= 1) AND (char_length(word) <= 64)))
+  constraint name_words_pkey PRIMARY KEY (workspace_id, list, word, id)
+  policy name_words_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant delete, insert, select to keyrail_app
+
 table policy_changes row level security
   workspace_id uuid not null
   project_id uuid not null
@@ -1101,6 +1111,57 @@ begin
   end if;
 end $function$
   -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.keep_key_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op <> 'INSERT' then
+    delete from public.name_words w where w.workspace_id = old.workspace_id
+      and w.list = 'api_key ' || old.env || case when old.revoked_at is null then '' else ' revoked' end
+      and w.word in (select public.later_words(old.name)) and w.id = old.id;
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into public.name_words (workspace_id, list, word, id)
+      select new.workspace_id, 'api_key ' || new.env || case when new.revoked_at is null then '' else ' revoked' end,
+        word, new.id
+      from public.later_words(new.name) word;
+  end if;
+  return null;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.keep_name_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op <> 'INSERT' and old.deleted_at is null then
+    delete from public.name_words w where w.workspace_id = old.workspace_id and w.list = tg_argv[0]
+      and w.word in (select public.later_words(old.name)) and w.id = old.id;
+  end if;
+  if tg_op <> 'DELETE' and new.deleted_at is null then
+    insert into public.name_words (workspace_id, list, word, id)
+      select new.workspace_id, tg_argv[0], word, new.id from public.later_words(new.name) word;
+  end if;
+  return null;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.later_words(name text)
+ RETURNS SETOF text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select distinct left(part, 64) from (
+    select part from unnest(string_to_array(
+      translate(lower(name collate "C"), e'\t\u00a0\u2013\u2014\u00b7!"#$%&''()*+,-./:;<=>?@[\\]^_`{|}~', repeat(' ', 37)), ' '
+    )) with ordinality as parts (part, place)
+    where part <> '' and place > 1 order by place limit 8
+  ) later
+$function$
+  -- execute: public
 
 CREATE OR REPLACE FUNCTION public.lengths_between(items text[], fewest integer, most integer)
  RETURNS boolean

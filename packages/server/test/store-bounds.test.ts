@@ -154,6 +154,7 @@ const bounds: Record<string, Bound> = {
   disownings_token_digest_length: bytes('token_digest', 32),
   mail_tokens_digest_length: bytes('digest', 32),
   mail_tokens_kind: among('kind', ['verification', 'password_reset']),
+  name_words_word_bounds: bound('word', [`'a'`, repeated(64)], [`''`, repeated(65)]),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
   // A version below 1 is also below every floor, and Postgres checks the floor first.
   policy_heads_version: { ...bound('version', ['1000000'], ['0', '-1']), reportedBy: 'policy_heads_floor' },

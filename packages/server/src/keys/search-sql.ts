@@ -4,6 +4,7 @@ import { isActiveSql } from '../gate/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import type { ListBounds } from '../platform/db/list-leg.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import { foundByWord, isFirstFound } from '../platform/db/words.ts'
 import type { Listed } from '../platform/listed.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
 import type { Place } from '../platform/walks.ts'
@@ -11,7 +12,7 @@ import type { KeyRow } from './rows.ts'
 import { keyColumns } from './sql.ts'
 
 /** What orders a walk: each has an index that starts with workspace and environment. */
-export type KeyOrder = 'id' | 'name' | 'display_prefix' | 'expiring' | 'expired'
+export type KeyOrder = 'id' | 'name' | 'display_prefix' | 'word' | 'expiring' | 'expired'
 
 export interface KeyWalk {
   readonly order: KeyOrder
@@ -19,7 +20,7 @@ export interface KeyWalk {
   readonly isRevoked: boolean
   /** Narrows the keys that are not revoked further. */
   readonly status: KeyStatus | null
-  /** For the orders `name` and `display_prefix`. */
+  /** For the orders `name`, `display_prefix` and `word`. */
   readonly range: PrefixRange | null
   /** The only key, or with another order than `id` the only one left out. */
   readonly id: string | null
@@ -34,6 +35,8 @@ export interface KeyWalk {
 export interface FoundKeyRow extends KeyRow {
   name_folded: string | null
   display_prefix_folded: string
+  /** The further word of the name that was found, if it was one. */
+  word: string | null
 }
 
 const expiring = `expires_at > service_now() and expires_at <= service_now() + interval '14 days'`
@@ -48,6 +51,7 @@ const orders: Record<KeyOrder, { column: string; type: string; isFalling: boolea
   id: { column: 'id', type: 'uuid', isFalling: true },
   name: { column: 'name_folded', type: 'text', isFalling: false },
   display_prefix: { column: 'display_prefix_folded', type: 'text', isFalling: false },
+  word: { column: 'w.word', type: 'text', isFalling: false },
   expiring: { column: 'expires_at', type: 'timestamptz', isFalling: false },
   expired: { column: 'expires_at', type: 'timestamptz', isFalling: true },
 }
@@ -63,6 +67,7 @@ export function keyWalkStatement(
 ): { statement: Statement; values: unknown[] } {
   const { order, status, range, id, projectIds, projectId, tenantId, name } = walk
   const { column, type, isFalling } = orders[order]
+  const row = order === 'word' ? 'w.found_id' : 'id'
   const values: unknown[] = [workspaceId, walk.env]
   const mark = (value: unknown) => `$${values.push(value)}`
   // The index by expiry has only keys that are not revoked; the others have them first.
@@ -74,10 +79,16 @@ export function keyWalkStatement(
     conditions.push(condition)
   }
   if (status !== null && status !== 'revoked') add(status, statusSql[status])
+  let from = 'api_keys'
   if (range !== null) {
     const [first, last] = [mark(range.first), mark(range.last)]
-    add('q', `${column} between ${first} and ${last}`)
-    // A key that is found by its name is not found again.
+    // A key that is found by its name is not found again by its prefix, nor then by a further word of its name.
+    if (order === 'word') {
+      const list = mark(`api_key ${walk.env}${walk.isRevoked ? ' revoked' : ''}`)
+      const words = { list, of: 'api_keys', first, last }
+      from = foundByWord('api_keys', words)
+      add('q', `display_prefix_folded not between ${first} and ${last} and ${isFirstFound(words)}`)
+    } else add('q', `${column} between ${first} and ${last}`)
     if (order === 'display_prefix')
       conditions.push(`coalesce(name_folded not between ${first} and ${last}, true)`)
   }
@@ -89,17 +100,17 @@ export function keyWalkStatement(
   if (after !== null) {
     const sign = isFalling ? '<' : '>'
     if (order === 'id') add('a', `id < ${mark(after.id)}`)
-    else add('a', `(${column}, id) ${sign} (${mark(after.value)}::${type}, ${mark(after.id)}::uuid)`)
+    else add('a', `(${column}, ${row}) ${sign} (${mark(after.value)}::${type}, ${mark(after.id)}::uuid)`)
   }
   const direction = isFalling ? 'desc' : 'asc'
-  const by = order === 'id' ? `id ${direction}` : `${column} ${direction}, id ${direction}`
+  const by = order === 'id' ? `id ${direction}` : `${column} ${direction}, ${row} ${direction}`
   const called = ['keys.walk', order, ...letters].join('.')
   const limit = mark(most)
   let statement = statements.get(called)
   if (statement === undefined) {
     statement = sql(
       called,
-      `select ${keyColumns}, name_folded, display_prefix_folded from api_keys
+      `select ${keyColumns}, name_folded, display_prefix_folded, ${order === 'word' ? column : 'null'} as word from ${from}
        where workspace_id = $1 and env = $2 and ${conditions.join(' and ')} order by ${by} limit ${limit}`,
     )
     statements.set(called, statement)

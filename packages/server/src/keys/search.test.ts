@@ -34,10 +34,10 @@ const issueNamed = async (vendor: Vendor, names: readonly string[], more: Record
   return made
 }
 
-test('a search finds names that begin with the text, A to Z in any case, sorted', async () => {
+test('a search finds words that begin with the text, A to Z in any case, sorted', async () => {
   const vendor = await makeVendor(harness)
   await issueNamed(vendor, ['ci zebra', 'CI Alpha', 'build ci', 'Ci', 'cI beta', 'cj', 'ch~'])
-  const found = ['Ci', 'CI Alpha', 'cI beta', 'ci zebra']
+  const found = ['Ci', 'CI Alpha', 'cI beta', 'ci zebra', 'build ci']
   for (const q of ['ci', 'CI']) assert.deepEqual(await namesOf(vendor, `q=${q}`), found)
   assert.deepEqual(await namesOf(vendor, 'q=ci%20a'), ['CI Alpha'])
   assert.deepEqual(await namesOf(vendor, 'q=nothing'), [])

@@ -74,6 +74,8 @@ function partsOf(
     ...(id === null ? [] : [part('id', { range: null, id })]),
     part('name', { range, id }),
     part('display_prefix', { range, id }),
+    // Last, so that a cursor of the release before stays in its part.
+    part('word', { range, id }),
   ]
 }
 
@@ -81,6 +83,7 @@ const valuesOf: Record<KeyOrder, (row: FoundKeyRow) => string> = {
   id: () => '',
   name: row => row.name_folded ?? '',
   display_prefix: row => row.display_prefix_folded,
+  word: row => row.word ?? '',
   expiring: row => isoOrNull(row.expires_at) ?? '',
   expired: row => isoOrNull(row.expires_at) ?? '',
 }

@@ -33,6 +33,28 @@ export function readSearch(q: string): Search {
   return { id: isUuid(q) ? q.toLowerCase() : null, range: prefixRange(q) }
 }
 
-/** Whether a search finds a row by its id or one of its texts. */
-export const isFoundBy = ({ id, range }: Search, rowId: string, texts: readonly (string | null)[]): boolean =>
-  rowId === id || texts.some(text => text !== null && fold(text).startsWith(range.first))
+/** As the function `later_words` of the store parts them. */
+const separators = /[\t !-/:-@[-`{-~\u00a0\u2013\u2014\u00b7]/
+const laterWordsMax = 8
+
+/** The words of a name behind its beginning that a search finds, in their order. */
+export const laterWords = (name: string): string[] =>
+  fold(name)
+    .split(separators)
+    .slice(1)
+    .filter(word => word !== '')
+    .slice(0, laterWordsMax)
+
+/** A row has a name, of which every word is found, and perhaps another text, which is found by its beginning. */
+export interface Searchable {
+  readonly id: string
+  readonly name: string | null
+  readonly other?: string
+}
+
+/** Whether a search finds a row. */
+export const isFoundBy = (search: Search, { id, name, other }: Searchable): boolean => {
+  const texts = name === null ? [] : [fold(name), ...laterWords(name)]
+  if (other !== undefined) texts.push(fold(other))
+  return id === search.id || texts.some(text => text.startsWith(search.range.first))
+}

@@ -23,6 +23,7 @@ import {
   lockProject,
   markProjectDeleted,
   type ProjectRow,
+  type projectSearches,
   searchProjectRows,
   updateProjectRow,
   type VersionedProjectRow,
@@ -96,14 +97,14 @@ export async function listProjects(
   )
   return page(
     // At most one project has the slug.
-    search === null ? listed : listedOne(listed.rows.filter(({ id, name }) => isFoundBy(search, id, [name]))),
+    search === null ? listed : listedOne(listed.rows.filter(row => isFoundBy(search, row))),
     limit,
     row => seenBy(principal, row),
     last => deps.cursors.seal('projects', workspaceId, last.id),
   )
 }
 
-/** The project with this id, then those with such a name, sorted by it. */
+/** The project with this id, then those with such a name, then those with such a further word, each sorted by it. */
 async function searchProjects(
   { cursors }: ProjectNeeds,
   db: Db,
@@ -117,13 +118,20 @@ async function searchProjects(
   const found = await db.inWorkspace(workspaceId, tx => {
     const findSeen = async (id: string) =>
       projectIds === null || projectIds.includes(id) ? await findProject(tx, id) : null
-    const byName: Part<FoundProjectRow> = {
+    const by = (
+      found: keyof typeof projectSearches,
+      placeOf: (row: FoundProjectRow) => string,
+    ): Part<FoundProjectRow> => ({
       order: 'rising',
-      placeOf: row => row.name_folded,
-      walks: [(after, bounds) => searchProjectRows(tx, range, id, projectIds, after, bounds)],
-    }
+      placeOf,
+      walks: [(after, bounds) => searchProjectRows(tx, found, range, { id, projectIds }, after, bounds)],
+    })
     return readParts<VersionedProjectRow>(
-      [...(id === null ? [] : [partOfOne(() => findSeen(id))]), byName],
+      [
+        ...(id === null ? [] : [partOfOne(() => findSeen(id))]),
+        by('name', row => row.name_folded),
+        by('word', row => row.word ?? ''),
+      ],
       after,
       limit,
     )

@@ -38,6 +38,7 @@ test('a search finds a project once, by id or name, and only those that the cred
   assert.deepEqual(await found(live, 'q=BILL'), ['Billing', 'billing beta'])
   assert.deepEqual(await found(live, `q=${billing.id}`), ['Billing', billing.id])
   assert.deepEqual(await found(live, 'q=illing'), [])
+  assert.deepEqual(await found(live, 'q=beta'), ['billing beta'])
   assert.deepEqual(await found(live, 'q=bill&slug=the-slug'), ['Billing'])
   assert.deepEqual(await found(live, `q=${billing.id}&slug=the-slug`), ['Billing'])
   assert.deepEqual(await found(live, 'q=beta&slug=the-slug'), [])
@@ -104,7 +105,7 @@ test('a search among 10,000 projects reads a page by index, whatever matches', a
   for (const prefix of ['project', 'project 5000', 'nothing']) {
     const { first, last } = prefixRange(prefix)
     for (const mode of ['custom', 'generic'] as const) {
-      const statement = projectSearches.first
+      const statement = projectSearches.name.first
       const values = [workspaceId, first, last, null, null, 51]
       const { rows, indexes, plan } = await readRows(workspaceId, mode, statement, values)
       // A row of each table.

@@ -4,6 +4,7 @@ import type { ListBounds } from '../platform/db/list-leg.ts'
 import { versionSql } from '../platform/db/raised.ts'
 import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import { foundByWord, isFirstFound } from '../platform/db/words.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
 import type { Place } from '../platform/walks.ts'
 
@@ -94,35 +95,57 @@ export const listProjectRows = (
     most: limit + 1,
   })
 
-/** With the folded name, which orders a search. */
+/** With the texts that order a search. */
 export interface FoundProjectRow extends VersionedProjectRow {
   name_folded: string
+  /** Null where the name itself was found. */
+  word: string | null
 }
-const found = `select ${columns}, p.name_folded, ${versionSql('h')} as policy_version
-   from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
-   where p.workspace_id = $1 and p.deleted_at is null and p.name_folded between $2 and $3
+/** @param place what orders the search: a text and the id */
+const search = (
+  name: string,
+  place: string,
+  { from, word, more }: Record<'from' | 'word' | 'more', string>,
+) => {
+  const found = `select ${columns}, p.name_folded, ${word} as word, ${versionSql('h')} as policy_version
+   from ${from} join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
+   where p.workspace_id = $1 and p.deleted_at is null and ${more}
      and ($4::uuid is null or p.id <> $4) and ($5::uuid[] is null or p.id = any($5))`
-const order = 'order by p.name_folded, p.id limit $6'
+  const order = `order by ${place} limit $6`
+  return {
+    first: sql(`projects.search.${name}`, `${found} ${order}`),
+    next: sql(`projects.search.${name}.next`, `${found} and (${place}) > ($7, $8::uuid) ${order}`),
+  }
+}
+const words = { list: `'project'`, of: 'p', first: '$2', last: '$3' }
 export const projectSearches = {
-  first: sql('projects.search', `${found} ${order}`),
-  next: sql('projects.search.next', `${found} and (p.name_folded, p.id) > ($7, $8::uuid) ${order}`),
+  name: search('name', 'p.name_folded, p.id', {
+    from: 'projects p',
+    word: 'null',
+    more: 'p.name_folded between $2 and $3',
+  }),
+  word: search('word', 'w.word, w.found_id', {
+    from: foundByWord('projects p', words),
+    word: 'w.word',
+    more: isFirstFound(words),
+  }),
 }
 /**
- * Projects whose name begins with a prefix, in the order of the name.
- * @param exceptId is left out.
+ * Projects whose name, or a further word of it, begins with a prefix, in the order of the name or the word.
+ * @param id is left out.
  * @param projectIds the only projects to find; null: all.
  */
 export const searchProjectRows = (
   tx: Tx,
+  by: keyof typeof projectSearches,
   { first, last }: PrefixRange,
-  exceptId: string | null,
-  projectIds: readonly string[] | null,
+  { id, projectIds }: { id: string | null; projectIds: readonly string[] | null },
   after: Place | null,
   bounds: ListBounds,
 ) => {
-  const statement = projectSearches[after === null ? 'first' : 'next']
+  const statement = projectSearches[by][after === null ? 'first' : 'next']
   const place = after === null ? [] : [after.value, after.id]
-  const values = [tx.workspaceId, first, last, exceptId, projectIds, bounds.most, ...place]
+  const values = [tx.workspaceId, first, last, id, projectIds, bounds.most, ...place]
   return tx.list<FoundProjectRow>(statement, values, bounds)
 }
 

@@ -28,6 +28,7 @@ import {
   markTenantDeleted,
   searchTenantRows,
   type TenantRow,
+  type tenantSearches,
   updateTenantRow,
 } from './sql.ts'
 
@@ -73,7 +74,7 @@ export async function listTenants(deps: TenantNeeds, db: Db, principal: VendorPr
         row =>
           (before === null || row.id < before) &&
           (ids === undefined || ids.some(id => id.toLowerCase() === row.id)) &&
-          (search === null || isFoundBy(search, row.id, [row.name, row.external_id])),
+          (search === null || isFoundBy(search, { ...row, other: row.external_id })),
       )
       return listedOne(found)
     }
@@ -84,7 +85,7 @@ export async function listTenants(deps: TenantNeeds, db: Db, principal: VendorPr
   return page(listed, limit, toTenant, last => deps.cursors.seal('tenants', workspaceId, last.id))
 }
 
-/** The tenant with this id, then those with such a name, then those with such an external id, each sorted by it. */
+/** The tenant with this id, then those with such a name, such an external id, or such a further word, each sorted by it. */
 async function searchTenants(
   { cursors }: TenantNeeds,
   db: Db,
@@ -96,7 +97,7 @@ async function searchTenants(
   const after = cursor === undefined ? null : cursors.open(list, workspaceId, cursor)
   const found = await db.inWorkspace(workspaceId, tx => {
     const by = (
-      field: 'name' | 'external_id',
+      field: keyof typeof tenantSearches,
       placeOf: (row: FoundTenantRow) => string,
     ): Part<FoundTenantRow> => ({
       order: 'rising',
@@ -108,6 +109,7 @@ async function searchTenants(
         ...(id === null ? [] : [partOfOne(() => findTenant(tx, id))]),
         by('name', row => row.name_folded ?? ''),
         by('external_id', row => row.external_id_folded),
+        by('word', row => row.word ?? ''),
       ],
       after,
       limit,

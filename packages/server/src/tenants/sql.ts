@@ -2,6 +2,7 @@ import { sql } from '../platform/db/connection.ts'
 import type { ListBounds } from '../platform/db/list-leg.ts'
 import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import { foundByWord, isFirstFound } from '../platform/db/words.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
 import type { Place } from '../platform/walks.ts'
 
@@ -123,27 +124,48 @@ export const listTenantRowsByIds = (
 export interface FoundTenantRow extends TenantRow {
   name_folded: string | null
   external_id_folded: string
+  /** The further word of the name that was found, if it was one. */
+  word: string | null
 }
 
-/** A first page and a next one have separate statements, so that each gets a plan for its own conditions. */
-const search = (column: 'name_folded' | 'external_id_folded', more = '') => {
-  const found = `select ${columns}, name_folded, external_id_folded from tenants
-     where workspace_id = $1 and deleted_at is null and ${column} between $2 and $3
-       and ($4::uuid is null or id <> $4)${more}`
-  const name = `tenants.search_${column}`
-  const order = `order by ${column}, id limit $5`
+/**
+ * A first page and a next one have separate statements, so that each gets a plan for its own conditions.
+ * @param place what orders the search: a text and the id
+ */
+const search = (
+  name: string,
+  place: string,
+  { from, word, more }: Record<'from' | 'word' | 'more', string>,
+) => {
+  const found = `select ${columns}, name_folded, external_id_folded, ${word} as word from ${from}
+     where workspace_id = $1 and deleted_at is null and ($4::uuid is null or id <> $4) and ${more}`
+  const order = `order by ${place} limit $5`
   return {
-    first: sql(name, `${found} ${order}`),
-    next: sql(`${name}.next`, `${found} and (${column}, id) > ($6, $7::uuid) ${order}`),
+    first: sql(`tenants.search.${name}`, `${found} ${order}`),
+    next: sql(`tenants.search.${name}.next`, `${found} and (${place}) > ($6, $7::uuid) ${order}`),
   }
 }
-/** A tenant that is found by its name is not found again by its external id. */
+const words = { list: `'tenant'`, of: 'tenants', first: '$2', last: '$3' }
+/** A tenant that is found by its name is not found again by its external id, nor then by a further word of its name. */
 export const tenantSearches = {
-  name: search('name_folded'),
-  external_id: search('external_id_folded', ' and coalesce(name_folded not between $2 and $3, true)'),
+  name: search('name', 'name_folded, id', {
+    from: 'tenants',
+    word: 'null',
+    more: 'name_folded between $2 and $3',
+  }),
+  external_id: search('external_id', 'external_id_folded, id', {
+    from: 'tenants',
+    word: 'null',
+    more: 'external_id_folded between $2 and $3 and coalesce(name_folded not between $2 and $3, true)',
+  }),
+  word: search('word', 'w.word, w.found_id', {
+    from: foundByWord('tenants', words),
+    word: 'w.word',
+    more: `external_id_folded not between $2 and $3 and ${isFirstFound(words)}`,
+  }),
 }
 /**
- * Tenants whose text begins with a prefix, in the order of the text.
+ * Tenants of which such a text begins with a prefix, in the order of the text.
  * @param exceptId is left out.
  */
 export const searchTenantRows = (

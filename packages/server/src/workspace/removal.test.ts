@@ -130,6 +130,7 @@ describe('removing a workspace for good', () => {
     'usage_months',
     'usage_days',
     'workspace_loads',
+    'name_words',
   ]
   const lockWaits = async (): Promise<number> => {
     const [row] = await house.query(

@@ -19,6 +19,7 @@ const looseTables = [
   'usage_days',
   'security_events',
   'workspace_loads',
+  'name_words',
 ] as const
 
 /** Each before those that it refers to. `workspaces` itself comes last. */
