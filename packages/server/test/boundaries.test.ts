@@ -64,6 +64,7 @@ const platformTables: Record<string, string> = {
   keyrail_migrations: 'the migrations that were applied',
   letter_counts: 'how many letters to third parties were sent',
   mail_throttles: 'how much mail an address was sent',
+  name_words: 'the words by which a search of any room finds names',
   replays: 'the answers of mutations, whatever their room, by Idempotency-Key',
   service_secrets: 'sealed secrets of the service',
   signing_keys: 'sealed keys that sign tokens',

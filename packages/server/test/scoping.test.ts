@@ -224,7 +224,7 @@ test('every statement names the workspace for every workspace table that it touc
 async function makeFullWorkspace() {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
-  await ask('PATCH', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live, body: { name: 'Renamed' } })
+  await ask('PATCH', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live, body: { name: 'New Name' } })
   await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { billing_email: 'billing@example.com' } })
   await ask('POST', '/v1/projects', {
     token: vendor.live,

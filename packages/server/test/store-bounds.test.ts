@@ -39,7 +39,7 @@ await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { billing_email:
 await ask('POST', '/v1/projects', {
   token: vendor.live,
   headers: { 'idempotency-key': 'bounds' },
-  body: { name: 'n', slug: 'bounds' },
+  body: { name: 'two words', slug: 'bounds' },
 })
 
 await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, { token: vendor.live })

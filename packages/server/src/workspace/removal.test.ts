@@ -58,7 +58,7 @@ describe('removing a workspace for good', () => {
       })
       await house.ask('PATCH', `/v1/tenants/${vendor.tenantId}`, {
         token: vendor.live,
-        body: { name: 'Renamed' },
+        body: { name: 'New Name' },
       })
       await house.ask('PATCH', '/v1/workspace', {
         token: vendor.live,
@@ -130,7 +130,6 @@ describe('removing a workspace for good', () => {
     'usage_months',
     'usage_days',
     'workspace_loads',
-    'name_words',
   ]
   const lockWaits = async (): Promise<number> => {
     const [row] = await house.query(

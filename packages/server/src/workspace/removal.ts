@@ -19,7 +19,6 @@ const looseTables = [
   'usage_days',
   'security_events',
   'workspace_loads',
-  'name_words',
 ] as const
 
 /** Each before those that it refers to. `workspaces` itself comes last. */
@@ -31,6 +30,7 @@ const boundTables = [
   'policy_changes',
   'policy_tenants',
   'policy_heads',
+  'name_words',
   'api_keys',
   'secret_keys',
   'tenants',
