@@ -9,7 +9,7 @@ import {
   ReleaseVerdict,
 } from '@keyrail/contract/idempotency'
 import type { TSchema } from 'typebox'
-import { idempotencyRoutes } from '../packages/server/src/idempotency/routes.ts'
+import { routes as idempotencyRoutes } from '../packages/server/src/idempotency/routes.ts'
 import {
   largeBytesMax,
   mediumBytesMax,

@@ -39,10 +39,13 @@ interface KeyTerms extends Terms {
 /** The access rules of a route. A route without them does not compile, so none is open by accident. */
 export type Access = { readonly open: true } | ((PeopleTerms | KeyTerms) & { readonly open?: never })
 
-type OfKeys = KeyTerms & { readonly open?: never }
+/** The access rule of a route that accepts secret keys. */
+export type KeyAccess = KeyTerms & { readonly open?: never }
+/** Completes the rule with the permission that the contract names for the route. */
+type Rule = (permission: Permission) => KeyAccess
 
 /** Reads of a vendor's backend and people. */
-export const readers = (permission: Permission): OfKeys => ({
+export const readers: Rule = permission => ({
   credentials: ['secret_key', 'session'],
   role: 'member',
   liveOnly: false,
@@ -50,28 +53,29 @@ export const readers = (permission: Permission): OfKeys => ({
   permission,
 })
 /** Reads of billing data, which test credentials cannot see. */
-export const liveReaders = (permission: Permission): OfKeys => ({ ...readers(permission), liveOnly: true })
+export const liveReaders: Rule = permission => ({ ...readers(permission), liveOnly: true })
 /** Reads of the vendor's servers; people do not need them. */
-export const nodes = (permission: Permission): OfKeys => ({
-  ...readers(permission),
-  credentials: ['secret_key'],
-})
+export const nodes: Rule = permission => ({ ...readers(permission), credentials: ['secret_key'] })
 /** Changes of data with an environment; a test credential changes test data. */
-export const editors = (permission: Permission): OfKeys => ({ ...readers(permission), role: 'admin' })
+export const editors: Rule = permission => ({ ...readers(permission), role: 'admin' })
 /** Changes of data without an environment. */
-export const liveEditors = (permission: Permission): OfKeys => ({ ...editors(permission), liveOnly: true })
+export const liveEditors: Rule = permission => ({ ...editors(permission), liveOnly: true })
 /** Changes of access to the workspace. */
-export const owners = (permission: Permission): OfKeys => ({ ...liveEditors(permission), role: 'owner' })
+export const owners: Rule = permission => ({ ...liveEditors(permission), role: 'owner' })
 /** Calls of a vendor's backend on behalf of its customers. */
-export const backends = (permission: Permission): OfKeys => ({
+export const backends: Rule = permission => ({
   ...editors(permission),
   credentials: ['secret_key'],
   noOrigin: true,
 })
 /** Also for keys that are bound to projects: the room limits them to these. */
-export const withinProjects = (access: OfKeys): OfKeys => ({ ...access, withinProjects: true })
+export const withinProjects =
+  (rule: Rule): Rule =>
+  permission => ({ ...rule(permission), withinProjects: true })
 /** Only for keys without limits. */
-export const unlimitedOnly = (access: OfKeys): OfKeys => ({ ...access, unlimitedOnly: true })
+export const unlimitedOnly =
+  (rule: Rule): Rule =>
+  permission => ({ ...rule(permission), unlimitedOnly: true })
 
 /** A browser of a vendor's customer, for the keys of one tenant. */
 export const embedded = {

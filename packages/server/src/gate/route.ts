@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@keyrail/contract/errors'
+import type { Method, Plane } from '@keyrail/contract/routes/declare'
 import type { TSchema } from 'typebox'
 import type { Db } from '../platform/db/db.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
@@ -9,8 +10,6 @@ import type { Access } from './access.ts'
 import type { Principal } from './principal.ts'
 import type { Signature, SignatureHeaders } from './signature.ts'
 import type { TargetKind } from './targets.ts'
-
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** A request as a handler gets it: parsed, bounded and authorized. */
 export interface Call<P, Query, Body> {
@@ -79,8 +78,8 @@ export interface Route<Needs = never> {
   summary: string
   /** What the operation does, in one to three sentences. */
   description: string
-  /** `hot`: called with each request of a vendor's customer, so a cached look-up of its credential may be used. */
-  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot' | 'embed' | 'report' | 'codehost'
+  /** With `hot`, a cached look-up of the credential may be used. */
+  plane: Plane
   access: Access
   query: TSchema
   /** Null for a route that reads no body, such as every GET. */

@@ -1,51 +1,30 @@
-import { Type } from '@keyrail/contract/schema'
-import { strictObject } from '@keyrail/contract/shared'
-import { routesFor } from '../gate/make-route.ts'
-import type { Route } from '../gate/route.ts'
-import { degradations } from '../platform/db/readiness.ts'
+/** Liveness without any I/O, and readiness: the database responds and its schema is new enough. Also under /v1. */
+
+import { healthRoutes } from '@keyrail/contract/routes/health'
+import { servedWith } from '../gate/serve.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { HealthNeeds } from './needs.ts'
 
-const { openRoute } = routesFor<HealthNeeds>()
+const serve = servedWith<HealthNeeds>()
 
-const Ready = strictObject({
-  status: Type.Union([Type.Literal('ready'), Type.Literal('degraded')]),
-  /** Only with `degraded`. */
-  reasons: Type.Optional(
-    Type.Array(Type.Union(degradations.map(reason => Type.Literal(reason))), {
-      description:
-        'With `degraded`. `standby_away`: reads and the feed go on, and changes get 503, since no synchronous standby confirms them.',
-    }),
-  ),
+const health = { probe: true, handle: async () => ({ body: { status: 'ok' } }) }
+const readiness = {
+  probe: true,
+  async handle({ readiness, leaving }: HealthNeeds) {
+    if (leaving.aborted) throw new Refusal('unavailable', 'This process is about to stop.')
+    const found = await readiness.check()
+    if (found === 'ready') return { body: { status: found } }
+    if (found !== 'schema_behind') return { body: { status: 'degraded', reasons: [found] } }
+    throw new Refusal(
+      'unavailable',
+      'The database has an older schema than this service. Run keyrail migrate.',
+    )
+  },
+}
+
+export const routes = serve(healthRoutes, {
+  'GET /healthz': health,
+  'GET /readyz': readiness,
+  'GET /v1/healthz': health,
+  'GET /v1/readyz': readiness,
 })
-
-/** Liveness without any I/O, and readiness: the database responds and its schema is new enough. Also under /v1. */
-export const healthRoutes: Route<HealthNeeds>[] = ['', '/v1'].flatMap(prefix => [
-  openRoute('GET', `${prefix}/healthz`, {
-    operation: prefix === '' ? 'health' : 'healthV1',
-    probe: true,
-    summary: 'Check liveness',
-    description: 'Returns 200 while the process runs.',
-    answer: strictObject({ status: Type.Literal('ok') }),
-    handle: async () => ({ body: { status: 'ok' } }),
-  }),
-  openRoute('GET', `${prefix}/readyz`, {
-    operation: prefix === '' ? 'readiness' : 'readinessV1',
-    probe: true,
-    summary: 'Check readiness',
-    description:
-      'Returns 200 while the database responds, is the primary and has a schema that this version can use, and the process is not about to stop. `status` is `degraded`, with `reasons`, while a part of the service fails that another process would not do better.',
-    answer: Ready,
-    refusals: ['unavailable'],
-    handle: async ({ readiness, leaving }) => {
-      if (leaving.aborted) throw new Refusal('unavailable', 'This process is about to stop.')
-      const found = await readiness.check()
-      if (found === 'ready') return { body: { status: found } }
-      if (found !== 'schema_behind') return { body: { status: 'degraded', reasons: [found] } }
-      throw new Refusal(
-        'unavailable',
-        'The database has an older schema than this service. Run keyrail migrate.',
-      )
-    },
-  }),
-])

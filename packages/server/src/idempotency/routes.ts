@@ -3,69 +3,40 @@
  * reads what is replayed.
  */
 
-import {
-  ClaimBody,
-  ClaimVerdict,
-  CompleteBody,
-  CompleteVerdict,
-  HeartbeatBody,
-  HeartbeatVerdict,
-  ReleaseBody,
-  ReleaseVerdict,
-} from '@keyrail/contract/idempotency'
+import { idempotencyRoutes } from '@keyrail/contract/routes/idempotency'
 import { nodes, withinProjects } from '../gate/access.ts'
-import { routesFor } from '../gate/make-route.ts'
-import type { Route } from '../gate/route.ts'
+import { readBy, servedWith } from '../gate/serve.ts'
 import { claimRecord, completeRecord, extendLock, releaseRecord } from './actions.ts'
 import type { IdempotencyNeeds } from './needs.ts'
 import { completionReader } from './read-completion.ts'
 
-const { hotRoute } = routesFor<IdempotencyNeeds>()
+const serve = servedWith<IdempotencyNeeds>()
 
 /** 8 MiB: a body of 6 MiB in base64, and its headers. */
 const completeBytesMax = 8_388_608
 
-export const idempotencyRoutes: Route<IdempotencyNeeds>[] = [
-  hotRoute('/v1/idempotency/claim', {
-    operation: 'claimIdempotency',
-    summary: 'Claim a request',
-    description: 'Decides whether you execute a request. Only one of the clients that claim it at once does.',
-    access: withinProjects(nodes('idempotency:use')),
-    body: ClaimBody,
-    answer: ClaimVerdict,
+export const routes = serve(idempotencyRoutes, {
+  'POST /v1/idempotency/claim': {
+    access: withinProjects(nodes),
     async handle(deps, call) {
       const body = await claimRecord(deps, call)
       deps.countClaim(body.verdict)
       return { body }
     },
-  }),
-  hotRoute('/v1/idempotency/complete', {
-    operation: 'completeIdempotency',
-    summary: 'Complete a request',
-    description: 'Stores the answer of the request. Later claims of the same request get it.',
-    access: withinProjects(nodes('idempotency:use')),
+  },
+  'POST /v1/idempotency/complete': {
+    access: withinProjects(nodes),
     bodyLimit: completeBytesMax,
-    body: CompleteBody,
-    reader: completionReader,
-    answer: CompleteVerdict,
-    handle: async (deps, call) => ({ body: await completeRecord(deps, call) }),
-  }),
-  hotRoute('/v1/idempotency/release', {
-    operation: 'releaseIdempotency',
-    summary: 'Release a request',
-    description: 'Gives up the claim, so that a retry is executed. Use it for temporary failures.',
-    access: withinProjects(nodes('idempotency:use')),
-    body: ReleaseBody,
-    answer: ReleaseVerdict,
+    ...readBy(completionReader, async (deps: IdempotencyNeeds, call) => ({
+      body: await completeRecord(deps, call),
+    })),
+  },
+  'POST /v1/idempotency/release': {
+    access: withinProjects(nodes),
     handle: async (deps, call) => ({ body: await releaseRecord(deps, call) }),
-  }),
-  hotRoute('/v1/idempotency/heartbeat', {
-    operation: 'extendIdempotencyLock',
-    summary: 'Extend a claim',
-    description: 'Extends the lock of a request that takes long. Call it before the lock expires.',
-    access: withinProjects(nodes('idempotency:use')),
-    body: HeartbeatBody,
-    answer: HeartbeatVerdict,
+  },
+  'POST /v1/idempotency/heartbeat': {
+    access: withinProjects(nodes),
     handle: async (deps, call) => ({ body: await extendLock(deps, call) }),
-  }),
-]
+  },
+})

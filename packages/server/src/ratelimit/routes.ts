@@ -4,27 +4,19 @@
  * full, and `answer.ts` makes the verdict.
  */
 
-import { RateLimitCheck, RateLimitVerdict } from '@keyrail/contract/ratelimit'
+import { ratelimitRoutes } from '@keyrail/contract/routes/ratelimit'
 import { nodes, withinProjects } from '../gate/access.ts'
-import { routesFor } from '../gate/make-route.ts'
 import { assertSeesProject } from '../gate/principal.ts'
-import type { Route } from '../gate/route.ts'
+import { servedWith } from '../gate/serve.ts'
 import { toVerdict } from './answer.ts'
 import type { Check } from './fold.ts'
 import type { RatelimitNeeds } from './needs.ts'
 
-const { hotRoute } = routesFor<RatelimitNeeds>()
+const serve = servedWith<RatelimitNeeds>()
 
-export const ratelimitRoutes: Route<RatelimitNeeds>[] = [
-  hotRoute('/v1/ratelimit/check', {
-    operation: 'checkRateLimits',
-    summary: 'Check rate limits',
-    description:
-      'Charges a request to all of its limits, or to none. The response also has headers that you can send on.',
-    access: withinProjects(nodes('ratelimit:check')),
-    body: RateLimitCheck,
-    answer: RateLimitVerdict,
-    refusals: ['not_found', 'counter_limit_reached'],
+export const routes = serve(ratelimitRoutes, {
+  'POST /v1/ratelimit/check': {
+    access: withinProjects(nodes),
     async handle({ counters, countRateLimit }, { principal, body, deadline }) {
       assertSeesProject(principal, body.project_id)
       const check: Check = {
@@ -40,5 +32,5 @@ export const ratelimitRoutes: Route<RatelimitNeeds>[] = [
       countRateLimit(verdict.allowed ? 'allowed' : 'denied')
       return { body: verdict }
     },
-  }),
-]
+  },
+})

@@ -1,11 +1,10 @@
+import type { degradations } from '@keyrail/contract/health'
 import type { Clock } from '../clock.ts'
 import { sql } from './connection.ts'
 import type { Lanes } from './lanes.ts'
 import { migrations } from './migrate.ts'
 import { requireSame } from './timeline.ts'
 
-/** Why a process that is ready cannot do all it should. */
-export const degradations = ['standby_away'] as const
 type Degradation = (typeof degradations)[number]
 
 /** Whether the database is a primary that answers, and its schema is at least the one that this code needs. */
