@@ -1,25 +1,24 @@
 import type { Problem } from '@keyrail/contract/errors'
+import type { Routes } from '@keyrail/contract/routes/all'
+import type { Static, TSchema } from 'typebox'
 import { endedSession } from '../session/renewal.ts'
 import { currentToken } from '../session/token.ts'
 import { shownWorkspaceId, workspaceReturned } from '../session/workspace.ts'
 import { ApiError, errorOf, errorOfProblem, unreachable } from './api-error.ts'
 
-/** What a route of the service takes and answers, in types of the contract. */
-interface Shape {
-  /** Set when the path has an `:id`. */
-  id?: string
-  query?: object
-  body?: object
-  answer: unknown
-  /** Set when the route says how far it is, in lines before its answer. */
-  step?: object
-}
+type Named<Name extends keyof Routes> = Name extends `${string}:${string}` ? { id: string } : unknown
+type Queried<Route> = Route extends { query: infer Query extends TSchema }
+  ? { query?: { [Name in keyof Static<Query>]?: Static<Query>[Name] | undefined } }
+  : unknown
+/** A body in which nothing is required may be left out. */
+type Bodied<Route> = Route extends { body: infer Body extends TSchema }
+  ? object extends Static<Body>
+    ? { body?: Static<Body> }
+    : { body: Static<Body> }
+  : unknown
+type Input<Name extends keyof Routes> = Named<Name> & Queried<Routes[Name]> & Bodied<Routes[Name]>
 
-type Input<S extends Shape> = (S extends { id: string } ? { id: string } : unknown) &
-  (S extends { query: infer Query }
-    ? { query?: { [Name in keyof Query]?: Query[Name] | undefined } }
-    : unknown) &
-  (S extends { body: infer Body } ? { body: Body } : unknown)
+type Answer<Name extends keyof Routes> = Static<Routes[Name]['answer']>
 
 interface Options {
   /** The query ended, because its page did. */
@@ -34,9 +33,11 @@ interface Options {
   onBytes?: (bytes: Uint8Array<ArrayBuffer>) => void
 }
 
-/** `onStep` asks the route to say how far it is. */
-type OptionsOf<S extends Shape> = Options &
-  (S extends { step: infer Step } ? { onStep?: (step: Step) => void } : unknown)
+/** `onStep` asks the route to say how far it is, in lines before its answer. */
+type OptionsOf<Name extends keyof Routes> = Options &
+  (Routes[Name] extends { step: infer Step extends TSchema }
+    ? { onStep?: (step: Static<Step>) => void }
+    : unknown)
 
 interface Sent extends Options {
   readonly onStep?: (step: object) => void
@@ -47,24 +48,21 @@ interface Sent extends Options {
   readonly isOpen: boolean
 }
 
-type Call<S extends Shape> =
-  unknown extends Input<S>
-    ? (input?: object, options?: OptionsOf<S>) => Promise<S['answer']>
-    : object extends Input<S>
-      ? (input?: Input<S>, options?: OptionsOf<S>) => Promise<S['answer']>
-      : (input: Input<S>, options?: OptionsOf<S>) => Promise<S['answer']>
+type Call<Name extends keyof Routes> =
+  object extends Input<Name>
+    ? (input?: Input<Name>, options?: OptionsOf<Name>) => Promise<Answer<Name>>
+    : (input: Input<Name>, options?: OptionsOf<Name>) => Promise<Answer<Name>>
 
 /**
- * A route of the service as a function. `client.test.ts` holds every use against the routes of the service and the schemas
- * of the contract.
+ * A route of the service as a function, with the shapes of the contract.
  *
  * @param access `open` for routes that take no credential
  */
-export function endpoint<S extends Shape>(
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-  path: `/v1/${string}`,
-  access: 'session' | 'open' = 'session',
-): Call<S> {
+export function endpoint<Name extends keyof Routes>(
+  name: Name,
+  ...[access]: Routes[Name]['plane'] extends 'open' ? ['open'] : []
+): Call<Name> {
+  const [method = '', path = ''] = name.split(' ')
   const call = (input: { id?: string; query?: object; body?: object } = {}, options: Options = {}) =>
     send({
       ...options,
@@ -73,7 +71,7 @@ export function endpoint<S extends Shape>(
       body: input.body,
       isOpen: access === 'open',
     })
-  return call as Call<S>
+  return call as unknown as Call<Name>
 }
 
 function queryText(query: object = {}): string {

@@ -1,4 +1,3 @@
-import type { Overview, OverviewQuery } from '@keyrail/contract/vendor/overview'
 import { endpoint } from './endpoint.ts'
 
-export const getOverview = endpoint<{ query: OverviewQuery; answer: Overview }>('GET', '/v1/overview')
+export const getOverview = endpoint('GET /v1/overview')
