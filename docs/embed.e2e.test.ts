@@ -10,7 +10,7 @@ import { pageSamples } from '../packages/dashboard/src/screens/embed/page-sample
 import { serverSamples } from '../packages/dashboard/src/screens/embed/server-samples.ts'
 import { routes as embedRoutes } from '../packages/server/src/embed/routes.ts'
 import { tokenLengthMax, tokenLifeS } from '../packages/server/src/embed/signed-token.ts'
-import { embeddedAMinute } from '../packages/server/src/keys/room.ts'
+import { embeddedAMinute } from '../packages/server/src/keys/quota.ts'
 import { isSigningPem } from '../packages/server/src/platform/crypto/signing-keys.ts'
 import {
   jwksMaxAgeS,

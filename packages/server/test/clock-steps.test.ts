@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { choresOf } from '../src/chores.ts'
+import { choresOf } from '../src/hall.ts'
 import { doChores } from '../src/platform/db/upkeep.ts'
 import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
@@ -90,7 +90,7 @@ for (const hours of [1, -1])
         made.toReversed(),
       )
     }
-    const chores = choresOf(null, { connection, log: deps.log, monotonic: () => performance.now() })
+    const chores = choresOf({ ...deps, signing: null })
     await doChores(connection, chores, deps.log)
     await holds('after upkeep')
     const { body: chain } = await ask('GET', '/v1/audit_logs/chain', { token: vendor.live })

@@ -1,6 +1,6 @@
 import type { Dashboard } from './dashboard.ts'
 
-/** What this room needs from outside; `deps.ts` gives it. */
+/** What this room needs from outside; `deps.ts` has it. */
 export interface DashboardNeeds {
   readonly config: {
     readonly dashboard: 'on' | 'off'

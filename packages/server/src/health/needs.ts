@@ -1,6 +1,6 @@
 import type { Readiness } from '../platform/db/readiness.ts'
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
+/** What the routes of this room need from outside; `deps.ts` has it. */
 export interface HealthNeeds {
   readonly readiness: Readiness
   /** Aborted when the process is about to stop. */

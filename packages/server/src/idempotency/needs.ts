@@ -1,7 +1,7 @@
 import type { ClaimVerdict } from '@keyrail/contract/idempotency'
 import type { Idempotency } from './service.ts'
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
+/** What the routes of this room need from outside; `deps.ts` has it. */
 export interface IdempotencyNeeds {
   readonly idempotency: Idempotency
   readonly countClaim: (verdict: ClaimVerdict['verdict']) => void

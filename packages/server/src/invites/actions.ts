@@ -1,6 +1,7 @@
 import type { Paging } from '@keyrail/contract/shared'
 import type { CreatedInvite, Invite, InviteCreate } from '@keyrail/contract/vendor/invites'
 import { actorOf, appendAudit } from '../audit/append.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { addressKey } from '../people/address.ts'
 import { personWhoVouches } from '../people/vouching.ts'
@@ -13,7 +14,6 @@ import type { Client } from '../platform/http/client.ts'
 import { chargeLetter } from '../platform/mail/charge.ts'
 import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
-import type { InviteNeeds } from './needs.ts'
 import { toInvite } from './resource.ts'
 import { inviteRevoked, targetOf } from './revocation.ts'
 import {
@@ -36,7 +36,7 @@ const mostAnHour = 200
  * the mail job generates. A pending invitation for the same address is retired.
  */
 export function createInvite(
-  deps: InviteNeeds,
+  deps: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   { email, role }: InviteCreate,
@@ -86,7 +86,7 @@ function makerOf({ kind, id }: VendorPrincipal) {
 }
 
 export async function listInvites(
-  { cursors }: InviteNeeds,
+  { cursors }: CommonNeeds,
   db: Db,
   { workspaceId }: VendorPrincipal,
   { limit, cursor }: Paging,
@@ -98,7 +98,7 @@ export async function listInvites(
 
 /** Both tokens stop working. An accepted, revoked or expired invitation does not change; the response shows its status. */
 export function revokeInvite(
-  deps: InviteNeeds,
+  deps: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   id: string,

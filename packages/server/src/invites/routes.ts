@@ -5,12 +5,12 @@
 
 import { inviteRoutes } from '@keyrail/contract/routes/invites'
 import { owners, readers, unlimitedOnly } from '../gate/access.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import { servedWith } from '../gate/serve.ts'
 import { createInvite, listInvites, revokeInvite } from './actions.ts'
-import type { InviteNeeds } from './needs.ts'
 import { identifyInvite } from './shown.ts'
 
-const serve = servedWith<InviteNeeds>()
+const serve = servedWith<CommonNeeds>()
 
 export const routes = serve(inviteRoutes, {
   'POST /v1/invites': {

@@ -17,7 +17,7 @@ export interface IssueNeeds {
   readonly config: { readonly maxActiveKeysPerTenant: number; readonly embedMaxActiveKeys: number }
 }
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
+/** What the routes of this room need from outside; `deps.ts` has it. */
 export interface KeyNeeds extends IssueNeeds, FleetNeeds {
   readonly config: IssueNeeds['config'] & FleetNeeds['config']
   readonly cursors: Cursors

@@ -1,97 +1,20 @@
-import type { Tx } from '../platform/db/transaction.ts'
-import { Refusal } from '../platform/refusal.ts'
-import type { IssueNeeds } from './needs.ts'
-import type { JudgedKeyRow, KeyPlace } from './rows.ts'
-import { countActiveKeys, holdTenant, lockEmbedRoom, lockTenantCap } from './sql.ts'
+import type { Room } from '../gate/room.ts'
+import type { Clock } from '../platform/clock.ts'
+import { createEndedRoom } from './ended-room.ts'
+import { createIdentifyTurns } from './identify.ts'
+import { routes } from './routes.ts'
+import { pruneEndedKeys } from './upkeep.ts'
 
-const roomMargin = 500
-
-/**
- * Refuses an active key to a tenant that has reached its cap in a project and environment. Far below the cap a plain count
- * is enough; near it, requests check one at a time, so that concurrent ones cannot exceed it.
- */
-export async function assertRoom(
-  { config }: Pick<IssueNeeds, 'config'>,
-  tx: Tx,
-  place: Omit<KeyPlace, 'is_embedded'>,
-  active: number,
-): Promise<void> {
-  const most = config.maxActiveKeysPerTenant
-  if (active < most - roomMargin) return
-  await lockTenantCap(tx, place.tenant_id)
-  if ((await countActiveKeys(tx, place, most)) < most) return
-  throw new Refusal(
-    'key_limit_reached',
-    `The tenant has ${most} active keys in this project and environment, which is the limit. Revoke one first.`,
-  )
+interface Outside {
+  readonly config: Parameters<typeof createEndedRoom>[0]
+  readonly clock: Clock
 }
 
-/** How many keys a tenant may create with embed tokens in any 60 seconds, rotations included. */
-export const embeddedAMinute = 60
-
-/**
- * The same for keys created with embed tokens, where a browser can send any number of requests: a limit per minute and
- * a limit of active keys. Both are low, so requests always check one at a time.
- * @param more how many active keys the request adds: 0 when the new key replaces another.
- */
-export async function assertEmbedRoom(
-  { config }: Pick<IssueNeeds, 'config'>,
-  tx: Tx,
-  of: Omit<KeyPlace, 'is_embedded'>,
-  more: 0 | 1,
-): Promise<void> {
-  const { made, room_in_ms, active } = await readEmbedRoom(config, tx, of)
-  if (made >= embeddedAMinute) {
-    throw new Refusal(
-      'too_many_requests',
-      `A tenant can create ${embeddedAMinute} keys a minute with embed tokens.`,
-      {
-        headers: { 'retry-after': String(Math.max(1, Math.ceil((room_in_ms ?? 0) / 1_000))) },
-      },
-    )
-  }
-  assertFewEmbedded(config, active + more)
-}
-
-const readEmbedRoom = (config: IssueNeeds['config'], tx: Tx, of: Omit<KeyPlace, 'is_embedded'>) =>
-  lockEmbedRoom(tx, of, { active: config.embedMaxActiveKeys, aMinute: embeddedAMinute })
-
-function assertFewEmbedded({ embedMaxActiveKeys: most }: IssueNeeds['config'], active: number): void {
-  if (active <= most) return
-  throw new Refusal(
-    'key_limit_reached',
-    `The tenant has ${most} active keys created with embed tokens, which is the limit. Revoke one first.`,
-  )
-}
-
-/**
- * For a new expiry, which makes an expired key active again: that needs a tenant, and the room of a new key. Takes the lock of the cap before the
- * key is locked, since a key may expire until then.
- * @returns a function that refuses, for the key as locked.
- */
-export async function findRoomToRevive(
-  { config }: Pick<IssueNeeds, 'config'>,
-  tx: Tx,
-  found: JudgedKeyRow,
-): Promise<(locked: JudgedKeyRow, expiresAt: Date | null) => void> {
-  const isRevived = (locked: JudgedKeyRow, expiresAt: Date | null) =>
-    !locked.is_active && (expiresAt === null || expiresAt > locked.now)
-  const tenant = await holdTenant(tx, found.tenant_id)
-  if (tenant === null) throw new Refusal('key_not_active', 'A key of a deleted tenant cannot be renewed.')
-  if (found.embedded_at !== null) {
-    const { active } = await readEmbedRoom(config, tx, found)
-    return (locked, expiresAt) => {
-      if (isRevived(locked, expiresAt)) assertFewEmbedded(config, active + 1)
-    }
-  }
-  await lockTenantCap(tx, found.tenant_id)
-  const active = await countActiveKeys(tx, found, config.maxActiveKeysPerTenant)
-  return (locked, expiresAt) => {
-    if (isRevived(locked, expiresAt) && active >= config.maxActiveKeysPerTenant) {
-      throw new Refusal(
-        'key_limit_reached',
-        `The tenant has ${active} active keys in this project and environment, which is the limit. Revoke one first.`,
-      )
-    }
-  }
-}
+export const keys = {
+  routes,
+  open: ({ config, clock }: Outside) => ({
+    identifyTurns: createIdentifyTurns(clock),
+    endedRoom: createEndedRoom(config, clock),
+  }),
+  chores: () => [pruneEndedKeys],
+} satisfies Room

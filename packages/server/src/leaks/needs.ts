@@ -7,7 +7,7 @@ import type { Endings } from '../secret-keys/endings.ts'
 import type { CodehostKeys } from './codehost-keys.ts'
 import type { FindLeaked } from './find-leaked.ts'
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
+/** What the routes of this room need from outside; `deps.ts` has it. */
 export interface LeakNeeds {
   readonly clock: Clock
   readonly makeId: MakeId

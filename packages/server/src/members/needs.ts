@@ -1,14 +1,8 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Cursors } from '../platform/cursor.ts'
-import type { MakeId } from '../platform/ids.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { Endings } from '../secret-keys/endings.ts'
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
-export interface MemberNeeds {
-  readonly clock: Clock
-  readonly cursors: Cursors
-  readonly makeId: MakeId
+/** What the routes of this room need from outside; `deps.ts` has it. */
+export interface MemberNeeds extends CommonNeeds {
   /** Ends what former members have made. */
   readonly endings: Pick<Endings, 'follow'>
-  readonly randomBytes: (size: number) => Buffer
 }

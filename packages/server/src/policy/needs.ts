@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Cursors } from '../platform/cursor.ts'
 import type { PolicyFeed } from './service.ts'
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
+/** What the routes of this room need from outside; `deps.ts` has it. */
 export interface PolicyNeeds {
   readonly config: { readonly policyMaxPageKeys: number; readonly policyMaxWholeKeys: number }
   readonly budgets: Pick<Budgets, 'requestMs'>

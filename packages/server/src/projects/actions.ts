@@ -2,6 +2,7 @@ import type { Paging } from '@keyrail/contract/shared'
 import type { Project, ProjectCreate, ProjectList, ProjectUpdate } from '@keyrail/contract/vendor/projects'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import { assertSeesProject, type Principal, type VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
 import { toRateLimit } from '../keys/resource.ts'
@@ -14,7 +15,6 @@ import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { type Part, partOfOne, readParts, writePosition } from '../platform/walks.ts'
 import { closePolicyHead, lockPolicyHeads, openPolicyHead, raisePolicyFloor } from '../policy/changes.ts'
-import type { ProjectNeeds } from './needs.ts'
 import {
   type FoundProjectRow,
   findProject,
@@ -36,7 +36,7 @@ const concernsNodes = (changed: object): boolean => 'default_rate_limits' in cha
 const firstVersion = 1
 
 export function createProject(
-  deps: ProjectNeeds,
+  deps: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   body: ProjectCreate,
@@ -79,7 +79,7 @@ export async function getProject(db: Db, principal: VendorPrincipal, id: string)
 }
 
 export async function listProjects(
-  deps: ProjectNeeds,
+  deps: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   query: ProjectList,
@@ -106,7 +106,7 @@ export async function listProjects(
 
 /** The project with this id, then those with such a name, then those with such a further word, each sorted by it. */
 async function searchProjects(
-  { cursors }: ProjectNeeds,
+  { cursors }: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   { id, range }: Search,
@@ -149,7 +149,7 @@ async function searchProjects(
  * so the floor rises with the version and every node fetches the whole policy again.
  */
 export async function updateProject(
-  deps: ProjectNeeds,
+  deps: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   id: string,
@@ -186,7 +186,7 @@ export async function updateProject(
 }
 
 /** Deletes a project and revokes every key under it, in one transaction. */
-export async function deleteProject(deps: ProjectNeeds, db: Db, principal: VendorPrincipal, id: string) {
+export async function deleteProject(deps: CommonNeeds, db: Db, principal: VendorPrincipal, id: string) {
   assertSeesProject(principal, id)
   return db.inWorkspace(
     principal.workspaceId,

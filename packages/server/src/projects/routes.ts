@@ -1,10 +1,10 @@
 import { projectRoutes } from '@keyrail/contract/routes/projects'
 import { liveEditors, readers, withinProjects } from '../gate/access.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import { servedWith } from '../gate/serve.ts'
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './actions.ts'
-import type { ProjectNeeds } from './needs.ts'
 
-const serve = servedWith<ProjectNeeds>()
+const serve = servedWith<CommonNeeds>()
 
 export const routes = serve(projectRoutes, {
   'POST /v1/projects': {

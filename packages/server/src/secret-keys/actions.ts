@@ -25,8 +25,8 @@ import { issueSecretKey, secretKeyCreated, withoutSecret } from './issue.ts'
 import { areProjectsThere, assertNoMoreThan, readLimits } from './limits.ts'
 import { nothingMade, showMade, toCascade } from './made.ts'
 import type { SecretKeyNeeds } from './needs.ts'
+import { makeRoomForSecretKey } from './quota.ts'
 import { toSecretKey } from './resource.ts'
-import { makeRoomForSecretKey } from './room.ts'
 import {
   endSecretKeyOverlap,
   findSecretKey,

@@ -1,41 +1,23 @@
-import { endedMax, type Maker, makeWay, noRoomForEnded } from '../gate/ended.ts'
-import type { Tx } from '../platform/db/transaction.ts'
-import { Refusal } from '../platform/refusal.ts'
-import {
-  deleteEndedSecretKeys,
-  findRoomForSecretKeys,
-  lockSecretKeyRoom,
-  type SecretKeyPlace,
-} from './ended-sql.ts'
-import type { SecretKeyNeeds } from './needs.ts'
+import type { Room } from '../gate/room.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Pool } from '../platform/db/pool.ts'
+import type { MakeId } from '../platform/ids.ts'
+import type { Logger } from '../platform/log.ts'
+import { type Endings, openEndings } from './endings.ts'
+import { routes } from './routes.ts'
+import { pruneEndedSecretKeys, pruneEndings } from './upkeep.ts'
 
-/** How many keys make room in one transaction, so that the next ones need none. Each takes a lock. */
-const batchMax = 100
-
-/**
- * Makes room for a secret key: what an attacker with a stolen key can create must have a bound. Requests of an environment check
- * one at a time, so none exceeds the cap of active keys. Comes before the lock of any secret key.
- * @param more how many active keys the request adds: 0 when the new key replaces another.
- * @throws {Refusal} `key_limit_reached`.
- */
-export async function makeRoomForSecretKey(
-  { config }: Pick<SecretKeyNeeds, 'config'>,
-  tx: Tx,
-  place: SecretKeyPlace,
-  maker: Maker,
-  more: 0 | 1,
-): Promise<void> {
-  const most = config.maxActiveSecretKeys
-  const { active, ended } = await lockSecretKeyRoom(tx, place)
-  if (active + more > most) {
-    throw new Refusal(
-      'key_limit_reached',
-      `The ${place.project_ids === null ? 'workspace' : 'project'} has ${most} active secret keys in this environment, which is the limit. Revoke one first.`,
-    )
-  }
-  if (ended < endedMax(most)) return
-  const rows = await findRoomForSecretKeys(tx, place, maker.id, batchMax)
-  const ids = makeWay(rows, 1 + ended - endedMax(most))
-  if (ids.length === 0 && !maker.passes) throw noRoomForEnded('workspace', 'secret keys', most)
-  if (ids.length > 0) await deleteEndedSecretKeys(tx, ids)
+interface Outside {
+  readonly pool: Pool
+  readonly clock: Clock
+  readonly makeId: MakeId
+  readonly randomBytes: (size: number) => Buffer
+  readonly log: Logger
 }
+
+export const secretKeys = {
+  routes,
+  open: (outside: Outside) => ({ endings: openEndings(outside) }),
+  close: ({ endings }: { endings: Endings }) => endings.close(),
+  chores: () => [pruneEndings, pruneEndedSecretKeys],
+} satisfies Room

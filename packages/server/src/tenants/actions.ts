@@ -2,6 +2,7 @@ import type { Paging } from '@keyrail/contract/shared'
 import type { Tenant, TenantCreate, TenantList, TenantUpdate } from '@keyrail/contract/vendor/tenants'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
 import { page } from '../platform/cursor.ts'
@@ -15,7 +16,6 @@ import { iso } from '../platform/time.ts'
 import { type Part, partOfOne, readParts, writePosition } from '../platform/walks.ts'
 import { noteTenantChange } from '../policy/changes.ts'
 import { tenantCreated, toNewTenant } from './meet.ts'
-import type { TenantNeeds } from './needs.ts'
 import { toTarget, toTenant } from './resource.ts'
 import {
   type FoundTenantRow,
@@ -33,7 +33,7 @@ import {
 } from './sql.ts'
 
 export function createTenant(
-  deps: TenantNeeds,
+  deps: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   body: TenantCreate,
@@ -60,7 +60,7 @@ export async function getTenant(db: Db, principal: VendorPrincipal, id: string):
   return toTenant(row)
 }
 
-export async function listTenants(deps: TenantNeeds, db: Db, principal: VendorPrincipal, query: TenantList) {
+export async function listTenants(deps: CommonNeeds, db: Db, principal: VendorPrincipal, query: TenantList) {
   const { external_id, ids, q, limit, cursor } = query
   const search = q === undefined ? null : readSearch(q)
   if (search !== null && external_id === undefined) {
@@ -87,7 +87,7 @@ export async function listTenants(deps: TenantNeeds, db: Db, principal: VendorPr
 
 /** The tenant with this id, then those with such a name, such an external id, or such a further word, each sorted by it. */
 async function searchTenants(
-  { cursors }: TenantNeeds,
+  { cursors }: CommonNeeds,
   db: Db,
   { workspaceId }: VendorPrincipal,
   { id, range }: Search,
@@ -125,7 +125,7 @@ async function searchTenants(
 
 /** Replaces the fields that the body names. Nodes receive the change, since they show the tenant of a key. */
 export function updateTenant(
-  deps: TenantNeeds,
+  deps: CommonNeeds,
   db: Db,
   principal: VendorPrincipal,
   id: string,
@@ -153,7 +153,7 @@ export function updateTenant(
 }
 
 /** Raises the tenant's epoch: every embed token issued so far fails on its next request. */
-export function revokeEmbedTokens(deps: TenantNeeds, db: Db, principal: VendorPrincipal, id: string) {
+export function revokeEmbedTokens(deps: CommonNeeds, db: Db, principal: VendorPrincipal, id: string) {
   return db.inWorkspace(principal.workspaceId, async tx => {
     endRights(tx, [id])
     const row = await lockTenant(tx, id)
@@ -168,7 +168,7 @@ export function revokeEmbedTokens(deps: TenantNeeds, db: Db, principal: VendorPr
 }
 
 /** Deletes a tenant and revokes all of its keys, in one transaction. */
-export function deleteTenant(deps: TenantNeeds, db: Db, principal: VendorPrincipal, id: string) {
+export function deleteTenant(deps: CommonNeeds, db: Db, principal: VendorPrincipal, id: string) {
   return db.inWorkspace(
     principal.workspaceId,
     async tx => {

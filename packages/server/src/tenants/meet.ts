@@ -1,15 +1,15 @@
 import type { TenantCreate } from '@keyrail/contract/vendor/tenants'
 import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
-import type { TenantNeeds } from './needs.ts'
 import { toTarget, toTenant } from './resource.ts'
 import { findTenantsByExternalId, insertMetTenant, lockMeetings, type TenantRow } from './sql.ts'
 
 /** How many tenants the mints of a workspace may create in any 60 seconds. */
 export const metAMinute = 300
 
-export type MeetNeeds = Pick<TenantNeeds, 'clock' | 'makeId' | 'randomBytes'>
+export type MeetNeeds = Pick<CommonNeeds, 'clock' | 'makeId' | 'randomBytes'>
 
 /**
  * Returns the tenant with this external id, and creates it if there is none. Simultaneous

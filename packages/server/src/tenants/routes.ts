@@ -1,5 +1,6 @@
 import { tenantRoutes } from '@keyrail/contract/routes/tenants'
 import { liveEditors, readers, withinProjects } from '../gate/access.ts'
+import type { CommonNeeds } from '../gate/common-needs.ts'
 import { servedWith } from '../gate/serve.ts'
 import {
   createTenant,
@@ -9,9 +10,8 @@ import {
   revokeEmbedTokens,
   updateTenant,
 } from './actions.ts'
-import type { TenantNeeds } from './needs.ts'
 
-const serve = servedWith<TenantNeeds>()
+const serve = servedWith<CommonNeeds>()
 
 export const routes = serve(tenantRoutes, {
   'POST /v1/tenants': {

@@ -5,7 +5,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import type { Endings } from '../secret-keys/endings.ts'
 import type { Disownings } from './disownings.ts'
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
+/** What the routes of this room need from outside; `deps.ts` has it. */
 export interface WorkspaceNeeds {
   readonly config: { readonly maxWorkspacesPerPerson: number }
   readonly clock: Clock

@@ -5,9 +5,10 @@ import { encryptionKey } from '../../../test/encryption-key.ts'
 import { ask, Installation, urlOf } from '../../../test/installation.ts'
 import { type ScratchCluster, startScratchCluster } from '../../../test/scratch.ts'
 import { until } from '../../../test/until.ts'
-import { choresOf } from '../../chores.ts'
+import { choresOf } from '../../hall.ts'
 import { createLog } from '../log.ts'
 import type { Connection } from './connection.ts'
+import { Errands } from './errands.ts'
 import { migrate } from './migrate.ts'
 import { missingRights } from './service-rights.ts'
 import { doChores } from './upkeep.ts'
@@ -79,7 +80,7 @@ describe('a login that serves without owning the tables', () => {
     const log = createLog('silent')
     await doChores(
       service,
-      choresOf(null, { connection: service, log, monotonic: () => performance.now() }),
+      choresOf({ signing: null, connection: service, errands: new Errands(service), log }),
       log,
     )
     const verified = await run(

@@ -2,8 +2,8 @@ import type { Clock } from '../platform/clock.ts'
 import type { Cursors } from '../platform/cursor.ts'
 import type { MakeId } from '../platform/ids.ts'
 
-/** What the routes of this room need from outside; `deps.ts` gives it. */
-export interface ProjectNeeds {
+/** What most routes need from outside. A room that needs more says so in its `needs.ts`. */
+export interface CommonNeeds {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly makeId: MakeId

@@ -1,0 +1,37 @@
+import type { Room } from '../gate/room.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
+import type { Connection } from '../platform/db/connection.ts'
+import type { Errands } from '../platform/db/errands.ts'
+import type { SealedStore } from '../platform/db/sealed-store.ts'
+import type { Logger } from '../platform/log.ts'
+import { Exports } from './exports.ts'
+import { routes } from './routes.ts'
+import { createSignHeads } from './signed-head.ts'
+import { chainsReading, verifyChains } from './upkeep.ts'
+import { createDeriveChain } from './verify.ts'
+
+interface Outside {
+  readonly config: { readonly publicUrl: string }
+  readonly clock: Clock
+  readonly connection: Connection
+  readonly errands: Errands
+  readonly sealed: SealedStore
+  readonly randomBytes: (size: number) => Buffer
+}
+
+export const audit = {
+  routes,
+  open: ({ config, clock, connection, errands, sealed, randomBytes }: Outside) => ({
+    auditExports: new Exports(clock.monotonic),
+    auditHeads: createSignHeads(
+      sealed,
+      config.publicUrl,
+      randomBytes,
+      createDeriveChain(connection, errands),
+    ),
+  }),
+  chores: ({ connection, errands, log }: Pick<Outside, 'connection' | 'errands'> & { log: Logger }) => [
+    verifyChains({ connection, errands, log, monotonic: systemClock.monotonic }),
+  ],
+  readings: [chainsReading],
+} satisfies Room

@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import type { Room } from '../gate/room.ts'
+import { checkout } from '../platform/host/reach.ts'
+import type { Logger } from '../platform/log.ts'
+import { type BuildState, openDashboard } from './dashboard.ts'
+
+interface Outside {
+  readonly log: Logger
+  /** Where it is built, and what is known of the build; by default, in the checkout. */
+  readonly built: { readonly folder?: string; readonly state?: BuildState }
+}
+
+export const dashboard = {
+  open: ({ log, built }: Outside) => ({
+    dashboard: openDashboard(
+      built.folder ?? join(checkout, 'packages/dashboard/dist'),
+      built.state ?? { kind: 'built' },
+      log,
+    ),
+  }),
+} satisfies Room

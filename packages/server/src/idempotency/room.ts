@@ -1,0 +1,39 @@
+import type { Room } from '../gate/room.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Errands } from '../platform/db/errands.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
+import { nearestToLimit } from '../platform/figures.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { routes } from './routes.ts'
+import { type Idempotency, openIdempotency } from './service.ts'
+import { openStoredBytes } from './stored-bytes.ts'
+import { pruneBodies, pruneClaims, pruneStoredBytes } from './upkeep.ts'
+import { claimVerdicts } from './verdict.ts'
+
+interface Outside {
+  readonly config: { readonly maxStoredAnswerBytesPerWorkspace: number }
+  readonly lanes: Lanes
+  readonly errands: Errands
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+interface Opened {
+  readonly idempotency: Idempotency
+}
+
+export const idempotency = {
+  routes,
+  open({ config, lanes, errands, log, metrics }: Outside) {
+    const most = config.maxStoredAnswerBytesPerWorkspace
+    return {
+      idempotency: openIdempotency(lanes, openStoredBytes(errands, most, systemClock, log)),
+      countClaim: metrics.verdictCounter('idempotency', claimVerdicts),
+    }
+  },
+  close: ({ idempotency }: Opened) => idempotency.storedBytes.close(),
+  chores: () => [pruneClaims, pruneBodies, pruneStoredBytes],
+  figures: ({ idempotency }: Opened) => [
+    nearestToLimit('stored_answer_bytes', () => idempotency.storedBytes.nearest()),
+  ],
+} satisfies Room

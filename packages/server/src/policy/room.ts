@@ -1,0 +1,50 @@
+import type { Room } from '../gate/room.ts'
+import type { Budgets } from '../platform/budgets.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Hints } from '../platform/db/hints.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
+import { nearestToLimit } from '../platform/figures.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { nodesReading } from './reading.ts'
+import { routes } from './routes.ts'
+import { openPolicyFeed, type PolicyFeed } from './service.ts'
+import { pruneChanges, pruneNodes } from './upkeep.ts'
+
+interface Config {
+  readonly maxHeldPolls: number
+  readonly maxHeldPollsPerWorkspace: number
+  readonly metricsPort: number | null
+}
+
+interface Outside {
+  readonly config: Config
+  readonly lanes: Lanes
+  readonly clock: Clock
+  readonly hints: Hints
+  readonly budgets: Budgets
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+export const policy = {
+  routes,
+  open({ config, lanes, clock, hints, budgets, metrics, log }: Outside) {
+    const heldMax = { all: config.maxHeldPolls, ofWorkspace: config.maxHeldPollsPerWorkspace }
+    const observer = config.metricsPort === null ? null : metrics
+    return { policy: openPolicyFeed(lanes, clock, hints, budgets, heldMax, observer, log) }
+  },
+  chores: () => [pruneChanges, pruneNodes],
+  figures: ({ config, policy }: { config: Config; policy: PolicyFeed }) => [
+    {
+      name: 'keyrail_held_polls',
+      help: 'Polls that are held until there is a change.',
+      read: () => [{ value: policy.watch.held().all }],
+    },
+    nearestToLimit(
+      'held_polls',
+      () => policy.watch.held().mostOfOne / Math.max(1, config.maxHeldPollsPerWorkspace),
+    ),
+  ],
+  readings: [nodesReading],
+} satisfies Room
