@@ -3,7 +3,7 @@ import { erasePlainSecrets } from './db/sealed-store.ts'
 import type { Chore } from './db/upkeep.ts'
 import { freeStuckMail, pruneFailedMail, pruneLetterCounts, pruneMailThrottles } from './mail/upkeep.ts'
 
-/** The upkeep of what the platform stores. */
+/** Upkeep of the tables of the platform. */
 export const platformChores: readonly Chore[] = [
   pruneReplays,
   pruneMailThrottles,

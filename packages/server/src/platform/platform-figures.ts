@@ -16,7 +16,7 @@ interface Watched {
   readonly passwords: Pick<Passwords, 'waiting'>
 }
 
-/** The use of what is bounded in this process, and the queues for it. */
+/** Use of the bounded resources of this process, and the queues for them. */
 export const platformFigures = (watched: Watched): readonly Figure[] => [
   {
     name: 'keyrail_log_lines_dropped_total',
