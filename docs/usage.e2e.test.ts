@@ -70,10 +70,10 @@ test('the figures and their spans match the API', () => {
   const read = usageRoutes.filter(({ method }) => method === 'GET')
   assert.equal(figures.length, read.length)
   for (const [i, { method, path, query }] of read.entries()) {
-    const [first] = Object.entries(
+    const span = Object.entries(
       (query as unknown as { properties: Record<string, Record<string, number>> }).properties,
-    )
+    ).find(([name]) => name === 'days' || name === 'months')
     assert.equal(figures[i]?.[0], `\`${method} ${path}\``)
-    assert.ok(first && figures[i]?.[1]?.startsWith(spanOf(first)), path)
+    assert.ok(span && figures[i]?.[1]?.startsWith(spanOf(span)), path)
   }
 })
