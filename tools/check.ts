@@ -4,7 +4,7 @@ import { readCommandLine } from './command-line.ts'
 
 /** `npm run check`: runs each check to its end, so that one run shows every fault. */
 const usage = `\
-npm run check              format, lint, types, unused code, unclear wordings, and the sizes of dashboard and widget
+npm run check              format, lint, types, unused code, names of tests, and the sizes of dashboard and widget
 npm run check -- --write   the same, after fixing the format and what else it can
 
 Exit code 0: no fault. 1: at least one.`
@@ -18,7 +18,7 @@ const steps = [
   ['format and lint', bin('biome'), ['check', ...(write ? ['--write'] : []), '--error-on-warnings', '.']],
   ['types', bin('tsc'), ['-p', 'tsconfig.json']],
   ['unused files, exports and dependencies', process.execPath, [knip, '--no-progress']],
-  ['plain words', process.execPath, [fileURLToPath(new URL('plain-words.ts', import.meta.url))]],
+  ['names of tests', process.execPath, [fileURLToPath(new URL('test-names.ts', import.meta.url))]],
   ['types of the dashboard', bin('tsc'), ['-p', 'packages/dashboard/tsconfig.json']],
   [
     'sizes of the dashboard',
