@@ -25,7 +25,7 @@ const reads: Record<Noun, ReadNames> = {
   },
 }
 
-/** These projects or tenants. What does not exist any more is missing. */
+/** Reads these projects or tenants. Those that no longer exist are missing. */
 export async function readNamed(
   noun: Noun,
   ids: readonly string[],
@@ -38,7 +38,7 @@ export async function readNamed(
   return found
 }
 
-/** The names of these projects or tenants. What does not exist any more has none. */
+/** The names of these projects or tenants. Those that no longer exist have none. */
 export async function readNames(...asked: Parameters<typeof readNamed>): Promise<Map<string, string>> {
   return new Map(Array.from(await readNamed(...asked), ([id, { name }]) => [id, name]))
 }

@@ -1,4 +1,4 @@
-/** Finds the fault in a text that should be a JSON object. Browsers word theirs differently, and some without a place. */
+/** Finds the fault in a text that should be a JSON object. Each browser words such a fault differently, and some name no place. */
 
 const token =
   /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/uy

@@ -16,14 +16,14 @@ interface Poll {
 
 /**
  * Finds the secret key of a request of the feed and the head of its project in one statement, for every request.
- * @param find for a request whose URL names no project in the usual form.
+ * @param find finds the key where the URL names no project in the usual form.
  */
 export type PollKeys = (find: FindCredential) => FindKey
 
 /** The head that was read with the credential of a principal. Each look-up makes a new record, so a new principal. */
 const heads = new WeakMap<Principal, { projectId: string; head: PolicyHead | null }>()
 
-/** Most nodes name their project like this. Whatever else a query says is read with the rest of it, after the gate. */
+/** Most nodes write `project_id` like this. The handler reads every other form, after the gate. */
 const projectIn = /[?&]project_id=([\da-f-]{36})(?:&|$)/i
 
 export function openPollKeys(lanes: Lanes): PollKeys {

@@ -108,8 +108,8 @@ export const noteNodes = sql(
 )
 
 /**
- * The same, with the age in seconds of the oldest change that each live node acknowledges with it; null if it acknowledges
- * none. The outer statement reads its snapshot, and so the versions from before the function has written.
+ * As `noteNodes`, and also returns for each live node the age in seconds of the oldest change that the poll acknowledges; null
+ * if the poll acknowledges no change. The outer statement reads the versions as they were before the function writes.
  */
 export const noteAndTimeNodes = sql(
   'policy.note_and_time_nodes',
@@ -256,7 +256,7 @@ export const countFleets = sql(
          where not h.project_deleted) nodes`,
 )
 
-/** The age of the oldest change that a live node of any project has not acknowledged. A node that holds nothing yet misses none. */
+/** The age of the oldest change that a live node of any project has not acknowledged. A node that holds nothing yet has missed no change. */
 export const oldestMissed = sql(
   'policy.oldest_missed',
   `select coalesce(extract(epoch from service_now() - min(c.changed_at)), 0)::float8 as age

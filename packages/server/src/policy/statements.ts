@@ -100,8 +100,8 @@ const isActive = isActiveSql('k')
 
 /**
  * One page of the keys that are neither revoked nor expired, in the order of their ids: at most `$5` keys and `$6` bytes,
- * but at least one key. `more` when there are further ones. A tenant is next to its first key of the page, so that both
- * are cut at the same place.
+ * but at least one key. `more` says whether further keys follow. A tenant stands beside the first of its keys in the page, so
+ * that a page that ends early ends before both or behind both.
  */
 const pageText = ({ key, tenant, judgeable }: Choice, scope: string) => `
   with found as materialized (

@@ -4,12 +4,12 @@ import { listTenantUsage } from '../../api/usage.ts'
 const pageRows = 200
 
 interface MonthQuery {
-  /** By its first day. */
+  /** The first day of the month. */
   readonly month: string
   readonly env: Env
   readonly cursor?: string | undefined
 }
-/** The rows of one month. The query names it, so that the clock of the browser decides nothing. */
+/** Reads the rows of one month. The query names the month, so that the clock of the browser decides nothing. */
 export const listMonth = (
   { query }: { query?: { [Name in keyof MonthQuery]?: MonthQuery[Name] | undefined } },
   options: { signal?: AbortSignal } = {},

@@ -85,7 +85,7 @@ export function isStatementForgotten(error: unknown): boolean {
   )
 }
 
-/** Whether the connection a statement ran on can no longer be used, or leads to the wrong server. */
+/** Whether the connection of the statement is broken, or leads to the wrong server. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error)
   return (

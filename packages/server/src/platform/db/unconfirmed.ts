@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** A commit is stored here, and perhaps on no standby: what waited for one was cancelled. */
+/** This server has the commit, and perhaps no standby has: the wait for the standby was cancelled. */
 class Unconfirmed extends Error {
   /** SQLSTATE transaction_resolution_unknown: the call fails, and its transaction does not run again. */
   readonly code = '08007'

@@ -20,7 +20,7 @@ interface MetricsNeeds {
 }
 
 const type = 'text/plain; version=0.0.4; charset=utf-8'
-/** Connections at once: a scraper keeps one. They are among the files that `sockets.ts` keeps from clients. */
+/** Connections at once; a scraper keeps one. `sockets.ts` keeps so many files free of clients. */
 export const metricsConnectionsMax = 32
 
 /**

@@ -40,7 +40,7 @@ export function createQuietSockets({
     const now = performance.now()
     for (const [socket, { since, isKept, bytes }] of quiet) {
       if (now - since < (isKept ? keptMs : firstMs)) continue
-      // The beginning of a request has the time of a first one for the rest.
+      // A kept connection that has sent the beginning of a request gets as long for its rest as a first request.
       if (isKept && socket.bytesRead > bytes) note(socket, false)
       else socket.destroy()
     }
