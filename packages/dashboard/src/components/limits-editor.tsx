@@ -1,3 +1,4 @@
+import type { RateLimit } from '@keyrail/contract/shared'
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { type ReactNode, useId } from 'react'
 import { PlusIcon } from '../icons.tsx'
@@ -14,6 +15,12 @@ interface LimitsEditorProps {
   /** From `getInputProps`, by which a form finds the field. */
   readonly 'data-path'?: string
 }
+
+/** The choices, in the words of the form. A further algorithm or scope of the contract does not compile without its words. */
+const choicesOf = <Value extends string>(words: Record<Value, string>) =>
+  Object.entries<string>(words).map(([value, label]) => ({ value: value as Value, label }))
+const algorithms = choicesOf<RateLimit['algorithm']>({ sliding: 'sliding', fixed: 'fixed' })
+const scopes = choicesOf<RateLimit['scope']>({ key: 'per key', tenant: 'per tenant' })
 
 /**
  * Edits rate limits, each said in words. In a controlled form:
@@ -103,21 +110,20 @@ function Rule({ draft, all, isMarked, onChange, onRemove }: RuleProps) {
         <NativeSelect
           label="Window"
           value={draft.algorithm}
-          data={['sliding', 'fixed']}
-          onChange={event =>
-            onChange({ ...draft, algorithm: event.currentTarget.value === 'fixed' ? 'fixed' : 'sliding' })
-          }
+          data={algorithms}
+          onChange={event => {
+            const chosen = algorithms.find(({ value }) => value === event.currentTarget.value)
+            if (chosen !== undefined) onChange({ ...draft, algorithm: chosen.value })
+          }}
         />
         <NativeSelect
           label="Counted"
           value={draft.scope}
-          data={[
-            { value: 'key', label: 'per key' },
-            { value: 'tenant', label: 'per tenant' },
-          ]}
-          onChange={event =>
-            onChange({ ...draft, scope: event.currentTarget.value === 'tenant' ? 'tenant' : 'key' })
-          }
+          data={scopes}
+          onChange={event => {
+            const chosen = scopes.find(({ value }) => value === event.currentTarget.value)
+            if (chosen !== undefined) onChange({ ...draft, scope: chosen.value })
+          }}
         />
         <TextInput
           label="Limit name"

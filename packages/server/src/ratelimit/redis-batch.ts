@@ -68,12 +68,16 @@ function nameOfPolicy(rules: readonly Rule[]): string {
   return name
 }
 
+/** As the script reads them. A further algorithm or scope does not compile without its own entry. */
+const isFixed = { fixed: true, sliding: false } as const satisfies Record<Rule['algorithm'], boolean>
+const placeOfScope = { key: 1, tenant: 2 } as const satisfies Record<Rule['scope'], number>
+
 const packed = (rule: Rule): PackedRule => [
   counterName(rule),
   rule.window_ms,
   rule.limit,
-  rule.algorithm === 'fixed',
-  rule.scope === 'key' ? 1 : 2,
+  isFixed[rule.algorithm],
+  placeOfScope[rule.scope],
 ]
 
 /** An upper bound for the bytes of a check in a batch: two keys, and the longest id in each rule. */

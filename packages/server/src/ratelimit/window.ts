@@ -25,16 +25,28 @@ export const counterName = ({ id, algorithm, window_ms }: Rule): string => `${id
 export function cellAt(cell: Cell | undefined, { window_ms, algorithm }: Rule, now: number): Cell {
   const start = Math.floor(now / window_ms) * window_ms
   if (cell !== undefined && start <= cell.start) return cell
-  const follows = algorithm === 'sliding' && start - window_ms === cell?.start
+  const follows = windowsCounted[algorithm] === 2 && start - window_ms === cell?.start
   return { start, previous: follows ? cell.current : 0, current: 0 }
 }
 
 /** How much counts against the limit at a moment, rounded up. */
 export function used(cell: Cell, rule: Rule, now: number): number {
-  if (rule.algorithm === 'fixed') return cell.current
-  const left = rule.window_ms - elapsed(cell, now)
-  return cell.current + mulDivUp(cell.previous, left, rule.window_ms)
+  switch (rule.algorithm) {
+    case 'fixed':
+      return cell.current
+    case 'sliding': {
+      const left = rule.window_ms - elapsed(cell, now)
+      return cell.current + mulDivUp(cell.previous, left, rule.window_ms)
+    }
+    default:
+      throw unknown(rule.algorithm)
+  }
 }
+
+/** How many windows a counter counts. A further algorithm does not compile without its own number. */
+const windowsCounted = { fixed: 1, sliding: 2 } as const satisfies Record<Rule['algorithm'], number>
+
+const unknown = (algorithm: never) => new Error(`no arithmetic for ${String(algorithm)}`)
 
 export const fits = (cell: Cell, rule: Rule, cost: number, now: number): boolean =>
   used(cell, rule, now) + cost <= rule.limit
@@ -51,16 +63,23 @@ export function retryMs(cell: Cell, rule: Rule, cost: number, now: number): numb
   const { limit, window_ms: window } = rule
   if (cost > limit) return null
   const end = cell.start + window
-  if (rule.algorithm === 'fixed') return end - now
-  // Enough of the previous window must slide away: in this window, or in the next, whose previous window is this one.
-  const room = limit - cell.current - cost
-  if (room >= 0) return cell.start + untilCovered(cell.previous, room, window) - now
-  return end + untilCovered(cell.current, limit - cost, window) - now
+  switch (rule.algorithm) {
+    case 'fixed':
+      return end - now
+    case 'sliding': {
+      // Enough of the previous window must slide away: in this window, or in the next, whose previous window is this one.
+      const left = limit - cell.current - cost
+      if (left >= 0) return cell.start + untilCovered(cell.previous, left, window) - now
+      return end + untilCovered(cell.current, limit - cost, window) - now
+    }
+    default:
+      throw unknown(rule.algorithm)
+  }
 }
 
-/** How far into a window at most `room` of the previous one still counts. */
-const untilCovered = (before: number, room: number, window: number): number =>
-  before <= room ? 0 : window - mulDivDown(room, window, before)
+/** How far into a window at most `left` of the previous one still counts. */
+const untilCovered = (before: number, left: number, window: number): number =>
+  before <= left ? 0 : window - mulDivDown(left, window, before)
 
 const elapsed = (cell: Cell, now: number) => Math.max(0, now - cell.start)
 
@@ -68,7 +87,7 @@ const elapsed = (cell: Cell, now: number) => Math.max(0, now - cell.start)
 export const cellEnds = (
   cell: Cell,
   { window_ms, algorithm }: Pick<Rule, 'window_ms' | 'algorithm'>,
-): number => cell.start + (algorithm === 'fixed' ? 1 : 2) * window_ms
+): number => cell.start + windowsCounted[algorithm] * window_ms
 
 /** `floor(a × b / c)` for whole numbers up to 2^32, whose product may exceed 2^53: a is split into halves of 16 bits. */
 export function mulDivDown(a: number, b: number, c: number): number {
