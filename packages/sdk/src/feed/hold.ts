@@ -1,4 +1,4 @@
-import { HELD_MS, WAIT_MAX_SECONDS, waitSeconds } from '../http/schedule.ts'
+import { HELD_MS, WAIT_MAX_SECONDS, waitSeconds } from './pace.ts'
 
 /** How long the hold stays as it is before it grows. Doubles with each hold that fails. */
 const QUIET_MIN_MS = 60_000

@@ -1,8 +1,9 @@
 import { closedError } from '../http/failure.ts'
-import { delayAfter, delayAfterError } from '../http/schedule.ts'
+import { delayAfterError } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { asKeyrailError, type KeyrailError, type PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
+import { delayAfter } from './pace.ts'
 import type { Sync } from './sync.ts'
 import type { SyncResult } from './sync-deps.ts'
 

@@ -1,9 +1,9 @@
-import type { Polled } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Served } from '../verify/verify.ts'
 import type { FeedClient } from './client.ts'
+import type { Polled } from './pace.ts'
 import type { Scope } from './record.ts'
 import type { Room } from './room.ts'
 

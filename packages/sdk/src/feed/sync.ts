@@ -1,6 +1,6 @@
 /** Brings a store up to the service's version. `poller.ts` repeats that; `body.ts` checks each answer before it is applied. */
 
-import { HELD_TIMEOUT_SLACK_MS, plainTimeout, REQUEST_TIMEOUT_MS } from '../http/schedule.ts'
+import { REQUEST_TIMEOUT_MS } from '../http/schedule.ts'
 import { badResponse } from '../runtime/errors.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import { applyDelta } from './apply.ts'
@@ -8,6 +8,7 @@ import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import { Dates, LATE_MS } from './dates.ts'
 import { Hold } from './hold.ts'
 import { cachedAnswer, slowSnapshot, unreadableKeys, versionBack } from './odd.ts'
+import { HELD_TIMEOUT_SLACK_MS, plainTimeout } from './pace.ts'
 import { feedQuery } from './query.ts'
 import { hasFeatures, type Unreadable } from './record.ts'
 import { Reseeds } from './reseeds.ts'

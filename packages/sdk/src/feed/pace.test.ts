@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import {
-  delayAfter,
-  delayAfterError,
-  FLOOR_MS,
-  type Polled,
-  readRetryAfter,
-  waitSeconds,
-} from './schedule.ts'
+import { delayAfterError, FLOOR_MS, readRetryAfter } from '../http/schedule.ts'
+import { delayAfter, type Polled, waitSeconds } from './pace.ts'
 
 const polled: Polled = {
   outcome: 'unchanged',
