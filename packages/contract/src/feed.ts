@@ -29,7 +29,7 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields; `held_ms` adds one to answers that were held; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
+    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
 const int4Max = 2_147_483_647
@@ -143,7 +143,13 @@ const head = {
   features: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'The requested features that the service knows and the secret key may see, sorted, without `held_ms`. Absent if none was requested. `names` and `meta` of earlier nodes stand for `external_id` and `key_meta`, with labels where the key may see them.',
+        'The requested features that the service knows and the secret key may see, sorted, without `held_ms` and `refusals`. Absent if none was requested. `names` and `meta` of earlier nodes stand for `external_id` and `key_meta`, with labels where the key may see them.',
+    }),
+  ),
+  takes_refusals: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Only with the feature `refusals`: the service takes `POST /v1/usage/refusals` from this secret key.',
     }),
   ),
   tenants: Type.Optional(

@@ -1,28 +1,28 @@
 import type { Static } from 'typebox'
 import { Type } from './schema.ts'
-import { strictObject, Timestamp, Uuid } from './shared.ts'
+import { Env, strictObject, Timestamp, Uuid } from './shared.ts'
 
-/** Requests counted by a vendor's servers, by key and hour. */
+/** Requests counted by a vendor's servers: those that passed, by key and hour, and those refused, by reason and hour. */
+
+const Hour = {
+  ...Timestamp,
+  description:
+    'Any moment of the hour, in UTC. Hours older than 7 days or more than 5 minutes ahead are ignored.',
+} as typeof Timestamp
+const count = (description: string) => Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })
+const ReportId = {
+  ...Uuid,
+  description: 'Chosen by the sender. A report is applied once, however often it is sent.',
+} as typeof Uuid
 
 const UsageRecord = strictObject({
   key_id: Uuid,
-  hour: {
-    ...Timestamp,
-    description:
-      'Any moment of the hour, in UTC. Hours older than 7 days or more than 5 minutes ahead are ignored.',
-  } as typeof Timestamp,
-  count: Type.Integer({
-    minimum: 1,
-    maximum: 1_000_000_000,
-    description: 'Counted requests, not divided by the sample rate.',
-  }),
+  hour: Hour,
+  count: count('Counted requests, not divided by the sample rate.'),
 })
 
 export const UsageReport = strictObject({
-  report_id: {
-    ...Uuid,
-    description: 'Chosen by the sender. A report is applied once, however often it is sent.',
-  } as typeof Uuid,
+  report_id: ReportId,
   sample_rate: Type.Number({
     minimum: 0.0001,
     maximum: 1,
@@ -41,3 +41,45 @@ export const TakenUsageReport = strictObject({
   ignored: Records,
 })
 export type TakenUsageReport = Static<typeof TakenUsageReport>
+
+/** Why requests are refused: the codes of the SDK's verdicts that say something about a key. */
+export const refusalReasons = [
+  'unknown_key',
+  'revoked_key',
+  'disabled_key',
+  'suspended_tenant',
+  'expired_key',
+  'insufficient_scope',
+  'rate_limited',
+] as const
+export type RefusalReason = (typeof refusalReasons)[number]
+
+const RefusalRecord = strictObject({
+  hour: Hour,
+  reason: Type.String({
+    pattern: '^[a-z][a-z0-9_]{0,31}$',
+    description: `One of ${refusalReasons.map(reason => `\`${reason}\``).join(', ')}. Others are ignored.`,
+    examples: ['unknown_key'],
+  }),
+  count: count('Requests that were refused.'),
+})
+
+export const RefusalReport = strictObject({
+  report_id: ReportId,
+  project_id: Uuid,
+  env: Type.Optional({
+    ...Env,
+    description: 'By default that of the secret key.',
+  } as typeof Env),
+  records: Type.Array(RefusalRecord, { minItems: 1, maxItems: 100 }),
+})
+export type RefusalReport = Static<typeof RefusalReport>
+
+/** How many records were counted, and how many ignored. A repeated report gets the same answer. */
+export const TakenRefusalReport = strictObject({
+  object: Type.Literal('refusal_report'),
+  report_id: Uuid,
+  accepted: Records,
+  ignored: Records,
+})
+export type TakenRefusalReport = Static<typeof TakenRefusalReport>

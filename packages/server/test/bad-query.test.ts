@@ -59,6 +59,11 @@ const beyond: Record<string, object> = {
     tenant_id: readField('uuid'),
     most: readField('integer 1 to 20, default 5'),
   },
+  'GET /v1/usage/refusals': {
+    project_id: readField('uuid'),
+    env: readField('Env'),
+    days: readField('integer 1 to 90, default 30'),
+  },
   'GET /v1/usage/daily': {
     project_id: readField('uuid'),
     tenant_id: readField('uuid'),

@@ -100,6 +100,7 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   getPolicySnapshot: [404, 'not_found'],
   getPolicyDelta: [404, 'not_found'],
   checkRateLimits: [404, 'not_found'],
+  reportRefusals: [404, 'not_found'],
   createEmbedToken: [404, 'not_found'],
   createKey: [404, 'not_found'],
   identifyKey: [404, 'not_found'],

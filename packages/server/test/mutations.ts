@@ -236,6 +236,7 @@ const unauditedMutations: Record<string, string> = {
   releaseIdempotency: 'as the check of rate limits',
   extendIdempotencyLock: 'as the check of rate limits',
   reportUsage: 'sent by every server every few minutes: no audit row, no workspace lock',
+  reportRefusals: 'as the report of usage',
   identifyKey: 'reads; the key is in the body because it does not belong in a URL',
   identifyInvite: 'reads; the token is in the body because it does not belong in a URL',
   receiveLeaks: 'audits in the workspace of each token; p12 of drills/ makes the audit log refuse it',

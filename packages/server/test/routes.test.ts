@@ -25,6 +25,8 @@ const beyondRows: Record<string, string> = {
   'DELETE /v1/secret_keys/ended': 'an owner makes room after an attack',
   'POST /v1/keys/identify': 'support is sent a key, not an id',
   'POST /v1/usage/reports': 'the specification has no route that receives usage',
+  'POST /v1/usage/refusals': 'nodes count what they refuse, by reason',
+  'GET /v1/usage/refusals': 'people see why requests are refused without a look into the logs of their nodes',
   'GET /v1/projects/:id/nodes': 'people see which servers hold the keys, and which are behind',
   'GET /v1/usage/daily': 'a chart of a project or tenant, or of all of them, and not of one key',
   'GET /v1/usage/top': 'people look at who uses the most first, and pages of all tenants are many',

@@ -82,6 +82,12 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
       },
     ],
   }),
+  reportRefusals: async ({ projectId }) => ({
+    report_id: randomUUID(),
+    project_id: projectId,
+    env: 'test',
+    records: [{ hour: new Date().toISOString(), reason: 'unknown_key', count: 1 }],
+  }),
 }
 
 /** The password that samples change to. */

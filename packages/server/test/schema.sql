@@ -428,6 +428,21 @@ table rate_counters row level security
   CREATE INDEX rate_counters_by_expiry ON public.rate_counters USING btree (expires_at)
   policy rate_counters_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
 
+table refusal_days row level security
+  workspace_id uuid not null
+  env text not null
+  day date not null
+  project_id uuid not null
+  reason text not null
+  requests numeric not null
+  constraint refusal_days_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint refusal_days_reason CHECK ((reason ~ '^[a-z][a-z_]{0,31}$'::text))
+  constraint refusal_days_requests_bounds CHECK ((requests > (0)::numeric))
+  constraint refusal_days_pkey PRIMARY KEY (workspace_id, env, day, project_id, reason)
+  CREATE INDEX refusal_days_by_day ON public.refusal_days USING btree (((day + 0)))
+  policy refusal_days_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant select to keyrail_app
+
 table replays row level security
   workspace_id uuid not null
   caller text not null

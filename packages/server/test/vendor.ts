@@ -123,7 +123,7 @@ export async function answerOnce(harness: Harness, vendor: Vendor): Promise<void
   )
 }
 
-/** Reports one request of a new key, so that every usage table has a row. */
+/** Reports one request of a new key, and one that was refused, so that every usage table has a row. */
 export async function useOnce(harness: Harness, vendor: Vendor): Promise<void> {
   const { id } = await issueKey(harness, vendor)
   const [{ now }] = await harness.query('select service_now() as now')
@@ -132,6 +132,15 @@ export async function useOnce(harness: Harness, vendor: Vendor): Promise<void> {
     body: { report_id: randomUUID(), sample_rate: 1, records: [{ key_id: id, hour: now, count: 1 }] },
   })
   assert.deepEqual([status, body.accepted], [202, 1], JSON.stringify(body))
+  const refused = await harness.ask('POST', '/v1/usage/refusals', {
+    token: vendor.live,
+    body: {
+      report_id: randomUUID(),
+      project_id: vendor.projectId,
+      records: [{ hour: now, reason: 'unknown_key', count: 1 }],
+    },
+  })
+  assert.deepEqual([refused.status, refused.body.accepted], [202, 1], JSON.stringify(refused.body))
 }
 
 /** Charges a request to a limit of the vendor's tenant, so that there is a counter. */

@@ -1,4 +1,4 @@
-import { TakenUsageReport, UsageReport } from '../usage.ts'
+import { RefusalReport, TakenRefusalReport, TakenUsageReport, UsageReport } from '../usage.ts'
 import {
   BillingUsage,
   BillingUsageQuery,
@@ -6,6 +6,8 @@ import {
   DailyUsageQuery,
   KeyUsage,
   KeyUsageQuery,
+  Refusals,
+  RefusalsQuery,
   TenantUsageQuery,
   TenantUsages,
   TopUsage,
@@ -24,6 +26,18 @@ export const usageRoutes = declareRoutes({
     body: UsageReport,
     status: 202,
     answer: TakenUsageReport,
+  },
+  'POST /v1/usage/refusals': {
+    plane: 'report',
+    operation: 'reportRefusals',
+    summary: 'Report refusals',
+    description:
+      'Adds the counts of requests that your servers refused, by reason and hour. A report is applied once, however often it is sent.',
+    permission: 'usage:report',
+    body: RefusalReport,
+    status: 202,
+    answer: TakenRefusalReport,
+    refusals: ['not_found'],
   },
   'GET /v1/keys/:id/usage': {
     plane: 'vendor',
@@ -52,6 +66,16 @@ export const usageRoutes = declareRoutes({
     permission: 'overview:read',
     query: TopUsageQuery,
     answer: TopUsage,
+  },
+  'GET /v1/usage/refusals': {
+    plane: 'vendor',
+    operation: 'getRefusals',
+    summary: 'Get refusals',
+    description:
+      'Returns how many requests your servers refused in the last days, by reason, in the workspace or a project.',
+    permission: 'usage:read',
+    query: RefusalsQuery,
+    answer: Refusals,
   },
   'GET /v1/usage/billing': {
     plane: 'vendor',

@@ -14,6 +14,7 @@ import {
   strictObject,
   Uuid,
 } from '../shared.ts'
+import { refusalReasons } from '../usage.ts'
 
 /** Requests made with keys, by UTC day and month. Spec, "Usage". */
 
@@ -141,3 +142,21 @@ export const TopUsage = strictObject({
   ),
 })
 export type TopUsage = Static<typeof TopUsage>
+
+export const RefusalsQuery = Type.Object({
+  days: integerOr(30, 1, 90),
+  project_id: Type.Optional(Uuid),
+  env: Type.Optional(Env),
+})
+export type RefusalsQuery = ReadQuery<typeof RefusalsQuery>
+
+/** Requests that servers refused in the last UTC days, ending today, by reason, the most first. */
+export const Refusals = strictObject({
+  object: Type.Literal('refusals'),
+  days: Type.Integer({ minimum: 1, maximum: 90 }),
+  total: Type.Integer({ minimum: 0 }),
+  data: Type.Array(strictObject({ reason: oneOf(refusalReasons), count: Type.Integer({ minimum: 1 }) }), {
+    maxItems: refusalReasons.length,
+  }),
+})
+export type Refusals = Static<typeof Refusals>

@@ -104,6 +104,7 @@ function sendNoChange(
     ...(scope.hasTenants && { tenants: [] }),
     changes: [],
     ...(heldMs !== null && { held_ms: heldMs }),
+    ...(scope.takesRefusals && { takes_refusals: true }),
     generated_at: iso(new Date(deps.clock.now())),
   }
   return { body, headers }

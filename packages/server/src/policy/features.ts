@@ -37,8 +37,19 @@ export const feedFeatures: Features = {
   meta: { key: [metaOf('k')], tenant: [metaOf('t')], ...labelled, instead: 'key_meta' },
 }
 
-/** The answer to a held poll says for how long it was held. It adds nothing to keys, so answers do not list it. */
+/** The answer to a held poll says for how long it was held. */
 export const heldFeature = 'held_ms'
+/** The answer says whether the service takes `POST /v1/usage/refusals` from the node. */
+export const refusalsFeature = 'refusals'
+/** They add nothing to keys, so answers do not list them. */
+const apart: readonly string[] = [heldFeature, refusalsFeature]
+
+/** Whether the answer names it, for a node that may report. */
+export const takesRefusals = (
+  named: readonly string[] | undefined,
+  permissions: ReadonlySet<Permission> | null,
+): boolean =>
+  named?.includes(refusalsFeature) === true && (permissions === null || permissions.has('usage:report'))
 
 /**
  * The features that a node is given of those that it names, sorted and unique, which the answer depends on. Null when it names
@@ -50,7 +61,7 @@ export function givenOf(
   named: readonly string[] | undefined,
   permissions: ReadonlySet<Permission> | null,
 ): readonly string[] | null {
-  const others = named?.filter(name => name !== heldFeature) ?? []
+  const others = named?.filter(name => !apart.includes(name)) ?? []
   if (named === undefined || (named.length > 0 && others.length === 0)) return null
   const given = others.flatMap(name => {
     const feature = Object.hasOwn(features, name) ? features[name] : undefined

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Env } from '@keyrail/contract/shared'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
-import { type Features, givenOf } from './features.ts'
+import { type Features, givenOf, takesRefusals } from './features.ts'
 
 /** The part of a project's policy that a caller can see, which its credential and its query determine. */
 export interface FeedScope {
@@ -14,6 +14,8 @@ export interface FeedScope {
   tenantIds: readonly string[] | null
   /** The named features that the service knows and the node may see, sorted; null when the node names none. */
   features: readonly string[] | null
+  /** Whether each answer says that the service takes reports of refusals. */
+  takesRefusals: boolean
   /** Whether a feature adds the tenants. */
   hasTenants: boolean
   /** Identifies the visible part of the project: the environment, the tenants by a digest, and the features. */
@@ -51,6 +53,7 @@ export function scopeOf(known: Features, principal: VendorPrincipal, query: Scop
     envs: env === null ? ['live', 'test'] : [env],
     tenantIds,
     features,
+    takesRefusals: takesRefusals(query.features, principal.permissions),
     hasTenants: (features ?? []).some(name => known[name]?.tenant !== undefined),
     view: `${env ?? 'both'}${tenants}${named}`,
   }

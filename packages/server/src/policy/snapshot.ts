@@ -103,7 +103,8 @@ export async function sendPage(
   heldMs: number | null = null,
 ): Promise<Answer> {
   const held = heldMs === null ? '' : `,"held_ms":${heldMs}`
-  const end = `${held},"generated_at":${JSON.stringify(iso(new Date(clock.now())))}}`
+  const takes = scope.takesRefusals ? ',"takes_refusals":true' : ''
+  const end = `${held}${takes},"generated_at":${JSON.stringify(iso(new Date(clock.now())))}}`
   const { body, encoding } = await page.encoded(call.header('accept-encoding'), end)
   await policy.sendTurns(scope.workspaceId, body.bytes)
   return {

@@ -19,6 +19,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { readDailyUsage } from './figures.ts'
 import { readKeyUsage } from './key-usage.ts'
 import type { UsageNeeds } from './needs.ts'
+import { hourOf, untilTaken } from './report-lane.ts'
 import type { Report } from './reports.ts'
 import {
   keyIsThere,
@@ -28,8 +29,6 @@ import {
   type TenantMonthRow,
 } from './sql.ts'
 import { readTopUsage } from './tops.ts'
-
-const hourMs = 3_600_000
 
 /** Adds what a server has counted, once for each `report_id`. */
 export async function reportUsage(
@@ -42,17 +41,12 @@ export async function reportUsage(
     projectIds: principal.projectIds,
     reportId: body.report_id.toLowerCase(),
     sampleRate: body.sample_rate,
-    records: body.records.map(({ key_id, hour, count }) => ({
-      keyId: key_id,
-      hour: Math.floor(new Date(hour).getTime() / hourMs),
-      count,
-    })),
+    records: body.records.map(({ key_id, hour, count }) => ({ keyId: key_id, hour: hourOf(hour), count })),
   }
-  // Each round waits for the locked row. At the caller's deadline the lane refuses, which ends the loop.
-  for (;;) {
-    const tally = await usageReports.run(report, deadline)
-    if (tally !== null) return { object: 'usage_report', report_id: report.reportId, ...tally }
-  }
+  const tally = await untilTaken(usageReports, deadline, report)
+  // Every report has a record, and each of them is counted or ignored.
+  if (tally === 'absent') throw new Error('a usage report was neither taken nor known')
+  return { object: 'usage_report', report_id: report.reportId, ...tally }
 }
 
 export function getKeyUsage(db: Db, principal: VendorPrincipal, id: string, days: number): Promise<KeyUsage> {

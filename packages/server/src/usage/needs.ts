@@ -4,5 +4,5 @@ import type { Reports } from './reports.ts'
 /** What the routes of this room need from outside; `deps.ts` has it. */
 export interface UsageNeeds {
   readonly cursors: Cursors
-  readonly usageReports: Pick<Reports, 'run'>
+  readonly usageReports: Pick<Reports, 'run' | 'refusals'>
 }

@@ -2,10 +2,16 @@ import type { Room } from '../gate/room.ts'
 import type { Lanes } from '../platform/db/lanes.ts'
 import { openReports } from './reports.ts'
 import { routes } from './routes.ts'
-import { pruneUsageDays, pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './upkeep.ts'
+import {
+  pruneRefusals,
+  pruneUsageDays,
+  pruneUsageHours,
+  pruneUsageMonths,
+  pruneUsageReports,
+} from './upkeep.ts'
 
 export const usage = {
   routes,
   open: ({ lanes }: { lanes: Lanes }) => ({ usageReports: openReports(lanes) }),
-  chores: () => [pruneUsageReports, pruneUsageHours, pruneUsageMonths, pruneUsageDays],
+  chores: () => [pruneUsageReports, pruneUsageHours, pruneUsageMonths, pruneUsageDays, pruneRefusals],
 } satisfies Room

@@ -1,6 +1,6 @@
 /**
- * Usage of keys. `reports.ts` is the lane that adds each report once, with the statements of `statements.ts`;
- * `key-usage.ts` and `figures.ts` are what other rooms may show of a key and of the workspace.
+ * Usage of keys, and requests that were refused. `reports.ts` has the lanes that add each report once, with `statements.ts` and
+ * `refusals-sql.ts`; `key-usage.ts` and `figures.ts` are what other rooms may show of a key and of the workspace.
  */
 
 import { usageRoutes } from '@keyrail/contract/routes/usage'
@@ -15,6 +15,7 @@ import {
   reportUsage,
 } from './actions.ts'
 import type { UsageNeeds } from './needs.ts'
+import { getRefusals, reportRefusals } from './refusals.ts'
 
 const serve = servedWith<UsageNeeds>()
 
@@ -26,6 +27,10 @@ export const routes = serve(usageRoutes, {
     access: withinProjects(nodes),
     bodyLimit: reportBytesMax,
     handle: async (deps, call) => ({ body: await reportUsage(deps, call) }),
+  },
+  'POST /v1/usage/refusals': {
+    access: withinProjects(nodes),
+    handle: async (deps, call) => ({ body: await reportRefusals(deps, call) }),
   },
   'GET /v1/keys/:id/usage': {
     access: withinProjects(readers),
@@ -41,6 +46,10 @@ export const routes = serve(usageRoutes, {
     // Keys come with their names, which `usage:read` alone does not show.
     access: liveReaders,
     handle: async (_, { db, principal, query }) => ({ body: await getTopUsage(db, principal, query) }),
+  },
+  'GET /v1/usage/refusals': {
+    access: readers,
+    handle: async (_, { db, principal, query }) => ({ body: await getRefusals(db, principal, query) }),
   },
   'GET /v1/usage/billing': {
     access: liveReaders,

@@ -201,3 +201,13 @@ export const removeDays = sql(
     'day + 0',
   ),
 )
+/** After 91 days, as days of usage. */
+export const removeRefusals = sql(
+  'usage.prune_refusals',
+  removing(
+    'refusal_days',
+    'env, day, project_id, reason',
+    `day + 0 < (service_now() at time zone 'UTC')::date - 91`,
+    'day + 0',
+  ),
+)

@@ -3,7 +3,10 @@ import { sql } from '../platform/db/connection.ts'
 /** The statements that take reports. `sql.ts` has those of the figures. */
 
 /** The statement's one reading of the clock: each mention of the function would read it again. */
-const clock = 'clock as materialized (select service_now() as now)'
+export const clock = 'clock as materialized (select service_now() as now)'
+
+/** An hour that is counted. */
+export const isRecent = `t.hour between clock.now - interval '7 days' and clock.now + interval '5 minutes'`
 
 /**
  * The records of all reports, one row each: how many requests each stands for, and whether it counts. A count divided by
@@ -19,7 +22,7 @@ const records = `
       k.env, k.tenant_id, k.project_id, t.hour, clock.now,
       k.id is not null and (r.env = 'live' or k.env = 'test')
         and (r.project_ids is null or k.project_id = any(r.project_ids::uuid[]))
-        and t.hour between clock.now - interval '7 days' and clock.now + interval '5 minutes' as is_counted
+        and ${isRecent} as is_counted
     from clock cross join
       unnest($1::uuid[], $2::text[], $3::uuid[], $4::numeric[], $5::text[], $6::text[], $7::text[], $8::text[])
         r(workspace_id, env, report_id, rate, key_ids, hours, counts, project_ids)
@@ -29,7 +32,7 @@ const records = `
   )`
 
 /** Notes the reports that are new. A report that was noted before is not returned, and is not counted again. */
-const noted = `
+export const noted = `
   noted as (
     insert into usage_reports (workspace_id, env, report_id, accepted, ignored, expires_at)
     select workspace_id, report_env, report_id,

@@ -1,6 +1,6 @@
 import type { Statement } from '../platform/db/connection.ts'
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
-import { removeDays, removeHours, removeMonths, removeReports } from './sql.ts'
+import { removeDays, removeHours, removeMonths, removeRefusals, removeReports } from './sql.ts'
 
 const rowsAtOnce = 1_000
 
@@ -17,3 +17,5 @@ export const pruneUsageHours = chore('usage hours', removeHours)
 export const pruneUsageMonths = chore('usage months', removeMonths)
 /** Deletes days after 91 days: the figures show 90. */
 export const pruneUsageDays = chore('usage days', removeDays)
+/** Deletes refusals after 91 days, too. */
+export const pruneRefusals = chore('refusals', removeRefusals)

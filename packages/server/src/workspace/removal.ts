@@ -17,6 +17,7 @@ const looseTables = [
   'usage_hours',
   'usage_months',
   'usage_days',
+  'refusal_days',
   'security_events',
   'workspace_loads',
 ] as const

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { beforeEach, test } from 'node:test'
+import { refusalReasons } from '@keyrail/contract/usage'
+import { startHarness } from '../../test/harness.ts'
+import { makeFleet } from '../../test/usage-fleet.ts'
+import { makeSecretKey } from '../../test/vendor.ts'
+import { doChores } from '../platform/db/upkeep.ts'
+import { pruneRefusals, pruneUsageReports } from './upkeep.ts'
+
+const harness = await startHarness()
+const { ask, query, setStoreTime } = harness
+const now = new Date('2030-03-10T12:30:00.000Z')
+const day = 86_400_000
+const ago = (ms: number) => new Date(now.getTime() - ms).toISOString()
+const at = (reason: string, count = 1, hour = now.toISOString()) => ({ hour, reason, count })
+beforeEach(() => setStoreTime(now))
+
+interface Sent {
+  id?: string
+  token?: string
+  more?: object
+}
+
+/** A vendor whose servers report refusals, with what it reads. */
+async function openVendor() {
+  const { live, test: testToken, projectId, workspaceId } = await makeFleet(harness)
+  const send = (records: readonly object[], { id = randomUUID(), token = live, more = {} }: Sent = {}) =>
+    ask('POST', '/v1/usage/refusals', {
+      token,
+      body: { report_id: id, project_id: projectId, records, ...more },
+    })
+  return {
+    live,
+    test: testToken,
+    projectId,
+    workspaceId,
+    send,
+    async report(records: readonly object[], sent?: Sent) {
+      const { status, body } = await send(records, sent)
+      assert.equal(status, 202, JSON.stringify(body))
+      return [body.accepted, body.ignored]
+    },
+    async read(text = '', token = live): Promise<Record<string, number>> {
+      const { status, body } = await ask('GET', `/v1/usage/refusals?${text}`, { token })
+      assert.equal(status, 200, JSON.stringify(body))
+      const data: { reason: string; count: number }[] = body.data
+      assert.equal(
+        body.total,
+        data.reduce((sum, { count }) => sum + count, 0),
+      )
+      return Object.fromEntries(data.map(({ reason, count }) => [reason, count]))
+    },
+  }
+}
+
+test('a report of refusals is applied once, and its id is not one of usage', async () => {
+  const { report, read, live } = await openVendor()
+  const id = randomUUID()
+  const usage = { report_id: id, sample_rate: 1, records: [{ key_id: randomUUID(), hour: now, count: 1 }] }
+  assert.equal((await ask('POST', '/v1/usage/reports', { token: live, body: usage })).status, 202)
+  const first = [at('unknown_key', 5), at('unknown_key', 2), at('rate_limited', 30)]
+  assert.deepEqual(await report(first, { id }), [3, 0])
+  assert.deepEqual(await report([at('unknown_key', 70)], { id }), [3, 0])
+  assert.deepEqual(await report([at('unknown_key', 70)], { id: id.toUpperCase() }), [3, 0])
+  assert.deepEqual(await report([at('unknown_key')]), [1, 0])
+  assert.deepEqual(await read(), { rate_limited: 30, unknown_key: 8 })
+})
+
+test('reports that come at once add up', async () => {
+  const { report, read } = await openVendor()
+  const ids = Array.from({ length: 20 }, () => randomUUID())
+  await Promise.all([...ids, ...ids].map(id => report([at('unknown_key'), at('expired_key', 2)], { id })))
+  assert.deepEqual(await read(), { expired_key: 40, unknown_key: 20 })
+})
+
+test('every reason is counted, and one that this service does not know is ignored', async () => {
+  const { report, read } = await openVendor()
+  assert.deepEqual(await report(refusalReasons.map(reason => at(reason))), [refusalReasons.length, 0])
+  assert.deepEqual(await report([at('of_tomorrow'), at('unknown_key')]), [1, 1])
+  assert.deepEqual(await report([at('of_tomorrow')]), [0, 1])
+  assert.equal(Object.keys(await read()).length, refusalReasons.length)
+})
+
+test('an hour is counted from 5 minutes before it begins and for 7 days, on its UTC day', async () => {
+  const { report, read, workspaceId } = await openVendor()
+  const hours = [
+    '2030-03-03T12:59:59.999Z',
+    '2030-03-03T13:00:00.000Z',
+    '2030-03-10T12:59:59.999Z',
+    '2030-03-10T13:00:00.000Z',
+    '9999-12-31T23:59:59Z',
+  ]
+  assert.deepEqual(
+    await report(
+      hours.map(hour => at('unknown_key', 1, hour)),
+      { more: {} },
+    ),
+    [2, 3],
+  )
+  const rows = await query('select day::text from refusal_days where workspace_id = $1 order by day', [
+    workspaceId,
+  ])
+  assert.deepEqual(
+    rows.map(row => row.day),
+    ['2030-03-03', '2030-03-10'],
+  )
+  assert.deepEqual(
+    [await read('days=7'), await read('days=8'), await read()],
+    [{ unknown_key: 1 }, { unknown_key: 2 }, { unknown_key: 2 }],
+  )
+})
+
+test('a test credential counts and reads test alone, a live one what it names', async () => {
+  const { report, send, read, test: testToken } = await openVendor()
+  assert.deepEqual(await report([at('unknown_key', 1)], { token: testToken }), [1, 0])
+  assert.deepEqual(await report([at('unknown_key', 2)], { token: testToken, more: { env: 'test' } }), [1, 0])
+  assert.deepEqual(await report([at('unknown_key', 4)], { more: { env: 'test' } }), [1, 0])
+  assert.deepEqual(await report([at('unknown_key', 8)]), [1, 0])
+  const reached = await send([at('unknown_key', 16)], { token: testToken, more: { env: 'live' } })
+  assert.deepEqual([reached.status, reached.body.code], [403, 'env_mismatch'])
+  assert.deepEqual(
+    [await read('env=live'), await read('env=test'), await read(), await read('', testToken)],
+    [{ unknown_key: 8 }, { unknown_key: 7 }, { unknown_key: 15 }, { unknown_key: 7 }],
+  )
+})
+
+test('a project that is foreign, deleted or not the key’s is not found, and nothing is written', async () => {
+  const [mine, other] = [await openVendor(), await openVendor()]
+  const { live, send, read, workspaceId } = mine
+  const project = async () =>
+    (await ask('POST', '/v1/projects', { token: live, body: { name: 'Other', slug: randomUUID() } })).body.id
+  const [second, gone] = [await project(), await project()]
+  await ask('DELETE', `/v1/projects/${gone}`, { token: live })
+  const bound = (
+    await makeSecretKey(harness, { live }, { project_ids: [second], permissions: ['usage:report'] })
+  ).key
+  const id = randomUUID()
+  for (const [project_id, token] of [
+    [other.projectId, live],
+    [gone, live],
+    [randomUUID(), live],
+    [mine.projectId, bound],
+  ]) {
+    const { status, body } = await send([at('unknown_key')], { id, token, more: { project_id } })
+    assert.deepEqual([status, body.code], [404, 'not_found'])
+  }
+  assert.deepEqual(await query('select from usage_reports where workspace_id = $1', [workspaceId]), [])
+  const taken = await send([at('unknown_key')], { id, token: bound, more: { project_id: second } })
+  assert.deepEqual([taken.status, taken.body.accepted], [202, 1])
+  assert.deepEqual(
+    [await read(`project_id=${second}`), await read(`project_id=${mine.projectId}`), await other.read()],
+    [{ unknown_key: 1 }, {}, {}],
+  )
+})
+
+test('a value out of bounds is refused by its path, and the report id stays unused', async () => {
+  const { send, report } = await openVendor()
+  const id = randomUUID()
+  const good = at('unknown_key')
+  const cases: [records: readonly object[], more: object, path: string][] = [
+    [[good], { report_id: 'x' }, 'report_id'],
+    [[good], { project_id: 'x' }, 'project_id'],
+    [[good], { env: 'both' }, 'env'],
+    [[good], { sample_rate: 1 }, 'sample_rate'],
+    [[], {}, 'records'],
+    [Array.from({ length: 101 }, () => good), {}, 'records'],
+    [[good, { ...good, count: 0 }], {}, 'records.1.count'],
+    [[{ ...good, count: 1_000_000_001 }], {}, 'records.0.count'],
+    [[{ ...good, count: 1.5 }], {}, 'records.0.count'],
+    [[{ ...good, hour: '2030-02-29T00:00:00Z' }], {}, 'records.0.hour'],
+    [[{ ...good, reason: '' }], {}, 'records.0.reason'],
+    [[{ ...good, reason: 'a,b' }], {}, 'records.0.reason'],
+    [[{ ...good, reason: `a${'b'.repeat(32)}` }], {}, 'records.0.reason'],
+    [[{ ...good, key_id: randomUUID() }], {}, 'records.0.key_id'],
+  ]
+  for (const [records, more, path] of cases) {
+    const { status, body } = await send(records, { id, more })
+    assert.deepEqual([status, body.errors?.[0].path], [400, path], JSON.stringify(body))
+  }
+  assert.deepEqual(await report([good], { id }), [1, 0])
+})
+
+test('the largest reports add up beyond a bigint', async () => {
+  const { report, read } = await openVendor()
+  const most = Array.from({ length: 100 }, () => at('rate_limited', 1_000_000_000))
+  assert.deepEqual(await report(most), [100, 0])
+  assert.deepEqual(await read(), { rate_limited: 1e11 })
+  await query(`update refusal_days set requests = requests * 1e11 where reason = 'rate_limited'`)
+  assert.deepEqual(await report(most), [100, 0])
+  assert.deepEqual(await read(), { rate_limited: 1e22 + 1e11 })
+})
+
+test('refusals raise no version and are in no audit log', async () => {
+  const { report, projectId, workspaceId } = await openVendor()
+  const state = () =>
+    query(
+      `select version, (select count(*) from audit_logs where workspace_id = $1) as rows from policy_heads
+       where workspace_id = $1 and project_id = $2`,
+      [workspaceId, projectId],
+    )
+  const before = await state()
+  await report([at('unknown_key')])
+  assert.deepEqual(await state(), before)
+})
+
+test('refusals are deleted after 91 days, and the ids of their reports after 14', async () => {
+  const { report, workspaceId } = await openVendor()
+  await report([at('unknown_key', 1, ago(0))])
+  const left = async (days: number) => {
+    await setStoreTime(new Date(now.getTime() + days * day))
+    await doChores(harness.connection, [pruneRefusals, pruneUsageReports], harness.deps.log)
+    const counts = ['usage_reports', 'refusal_days'].map(async table => {
+      const [{ n }] = await query(`select count(*)::int as n from ${table} where workspace_id = $1`, [
+        workspaceId,
+      ])
+      return n
+    })
+    return Promise.all(counts)
+  }
+  assert.deepEqual(
+    [await left(13), await left(14), await left(91), await left(92)],
+    [
+      [1, 1],
+      [0, 1],
+      [0, 1],
+      [0, 0],
+    ],
+  )
+})

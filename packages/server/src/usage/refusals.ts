@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto'
+import type { RefusalReport as RefusalReportBody, TakenRefusalReport } from '@keyrail/contract/usage'
+import type { Refusals, RefusalsQuery } from '@keyrail/contract/vendor/usage'
+import { assertSeesProject, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
+import type { Call } from '../gate/route.ts'
+import type { Db } from '../platform/db/db.ts'
+import { Refusal } from '../platform/refusal.ts'
+import type { UsageNeeds } from './needs.ts'
+import { listRefusals } from './refusals-sql.ts'
+import { hourOf, untilTaken } from './report-lane.ts'
+
+/**
+ * Adds what a server has refused, once for each `report_id`.
+ * @throws {Refusal} `not_found`, for a project that is not there, or that the principal cannot see.
+ */
+export async function reportRefusals(
+  { usageReports }: UsageNeeds,
+  { principal, body, deadline }: Call<VendorPrincipal, unknown, RefusalReportBody>,
+): Promise<TakenRefusalReport> {
+  assertSeesProject(principal, body.project_id)
+  const id = body.report_id.toLowerCase()
+  const tally = await untilTaken(usageReports.refusals, deadline, {
+    workspaceId: principal.workspaceId,
+    env: principal.reach === 'test' ? 'test' : (body.env ?? 'live'),
+    reportId: apartFromUsage(id),
+    projectId: body.project_id.toLowerCase(),
+    records: body.records.map(({ hour, reason, count }) => ({ hour: hourOf(hour), reason, count })),
+  })
+  if (tally === 'absent') throw new Refusal('not_found')
+  return { object: 'refusal_report', report_id: id, ...tally }
+}
+
+/** The id under which it is noted beside reports of usage, one of which may have the same. */
+const apartFromUsage = (id: string): string => hash('sha256', `refusals ${id}`, 'hex').slice(0, 32)
+
+/** A project that the workspace does not have matches nothing. */
+export async function getRefusals(
+  db: Db,
+  principal: VendorPrincipal,
+  { days, project_id, env }: RefusalsQuery,
+): Promise<Refusals> {
+  const envs = env === undefined ? visibleEnvs(principal) : [env]
+  const rows = await db.readAtOnce(principal.workspaceId, tx =>
+    listRefusals(tx, { envs, days, projectId: project_id ?? null }),
+  )
+  const data = rows.map(({ reason, count }) => ({ reason, count: Number(count) }))
+  return { object: 'refusals', days, total: data.reduce((sum, { count }) => sum + count, 0), data }
+}
