@@ -45,8 +45,8 @@ export {
   createUsageReporter,
   type UsageCloseOptions,
   type UsageReporter,
-  type UsageReporterOptions,
   type UsageReporterStats,
 } from './usage/reporter.ts'
+export type { UsageReporterOptions } from './usage/reporter-options.ts'
 export { type RefusalCode, type Refused, refusals, type Valid, type Verdict } from './verify/verdict.ts'
 export type { Requirements } from './verify/verify.ts'

@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { idempotencyOptionNames } from '../src/idempotency/idempotent.ts'
 import { limiterOptionNames } from '../src/limits/limit.ts'
 import { createTestKeyring } from '../src/testing.ts'
-import { usageReporterOptionNames } from '../src/usage/reporter.ts'
+import { usageReporterOptionNames } from '../src/usage/reporter-options.ts'
 import { startKeyrail } from './service.ts'
 
 /** The quick starts of the README and of `docs/sdk`, each run unchanged in an app, with the real service. */

@@ -102,6 +102,9 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
       /** `GET /v1/usage/top`. The tenants, projects or keys with the most requests. Needs `overview:read`. */
       top: (query?: t.TopUsageQuery, options?: CallOptions): Promise<t.TopUsage> =>
         request<t.TopUsage>({ path: '/v1/usage/top', query, object: 'top_usage', options }),
+      /** `GET /v1/usage/refusals`. Requests that nodes refused, by reason, of the workspace or a project. */
+      refusals: (query?: t.RefusalsQuery, options?: CallOptions): Promise<t.Refusals> =>
+        request<t.Refusals>({ path: '/v1/usage/refusals', query, object: 'refusals', options }),
       /** `GET /v1/usage/billing` */
       billing: (query?: t.BillingUsageQuery, options?: CallOptions): Promise<t.BillingUsage> =>
         request<t.BillingUsage>({ path: '/v1/usage/billing', query, object: 'billing_usage', options }),

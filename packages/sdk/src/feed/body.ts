@@ -22,6 +22,8 @@ interface Head {
   features: string[]
   /** Whether it knows features, and gives no labels to a node that asks for them. */
   isUnlabelled: boolean
+  /** Whether the service takes reports of refusals. */
+  takesRefusals: boolean
   tenants: NamedTenant[]
 }
 
@@ -62,6 +64,7 @@ export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
     version,
     deleted: project_deleted,
     generatedAt,
+    takesRefusals: body.takes_refusals === true,
     ...readFeatures(body, scope),
   }
   return body.object === 'policy_snapshot'

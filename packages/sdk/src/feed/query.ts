@@ -7,18 +7,24 @@ const PAGE_KEYS = 5_000
 /** With it, a held answer says for how long it was held. */
 const HELD = 'held_ms'
 
+/** With it, an answer says whether the service takes reports of refusals. */
+const REFUSALS = 'refusals'
+
 interface Asking {
   scope: Scope
   node: string
+  /** Whether the node counts refusals. */
+  countsRefusals?: boolean | undefined
 }
 
 /** The query parameters of both feed routes, and `more`. The service learns how full the node is. */
 export function feedQuery(
-  { scope, node }: Asking,
+  { scope, node, countsRefusals }: Asking,
   held: Held,
   more: { since?: string; cursor?: string },
 ): URLSearchParams {
-  const features = [...(scope.features ?? []), ...(more.since === undefined ? [] : [HELD])]
+  const apart = [...(more.since === undefined ? [] : [HELD]), ...(countsRefusals ? [REFUSALS] : [])]
+  const features = [...(scope.features ?? []), ...apart]
   return new URLSearchParams({
     project_id: scope.projectId,
     ...(scope.env !== 'both' && { env: scope.env }),

@@ -27,6 +27,8 @@ export interface SyncSettings extends Room {
   scope: Scope
   node: string
   cachedTtlMs: number
+  /** Whether the node counts refusals. */
+  countsRefusals?: boolean | undefined
 }
 
 /** The time in the body of an answer, when its request was sent, and what its headers say. */
@@ -47,6 +49,8 @@ export interface SyncDeps {
   onHeld?: ((keys: number, most: number) => void) | undefined
   /** Called for each answer in which the service leaves out names and the `meta` of tenants. */
   onUnlabelled?: (() => void) | undefined
+  /** Called for each answer: whether the service takes reports of refusals. */
+  onRefusals?: ((areTaken: boolean) => void) | undefined
   /** Receives errors about answers that were applied nevertheless. */
   onOdd?: ((error: KeyrailError) => void) | undefined
   /** Receives the times of each answer. Returns when the answer was given, at most `sentAt`. */

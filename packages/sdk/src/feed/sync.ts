@@ -277,6 +277,7 @@ export class Sync {
     const odd = this.#dates.odd(times, answeredAt)
     if (odd) this.#deps.onOdd?.(odd)
     if (answer.isUnlabelled) this.#deps.onUnlabelled?.()
+    this.#deps.onRefusals?.(answer.takesRefusals)
     return answeredAt
   }
 

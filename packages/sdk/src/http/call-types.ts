@@ -14,4 +14,5 @@ export type HeldBody = Static<typeof idempotency.ReleaseBody>
 export type ReleaseVerdict = Static<typeof idempotency.ReleaseVerdict>
 export type RateLimitCheck = Static<typeof ratelimit.RateLimitCheck>
 export type RateLimitVerdict = Static<typeof ratelimit.RateLimitVerdict>
+export type RefusalReport = Static<typeof usage.RefusalReport>
 export type UsageReport = Static<typeof usage.UsageReport>

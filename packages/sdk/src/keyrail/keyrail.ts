@@ -12,6 +12,7 @@ import { type Limiter, limiterWorld, openLimiter } from '../limits/limit.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import { lasting } from '../runtime/errors.ts'
 import type { Reports } from '../runtime/reports.ts'
+import { sendRefusals } from '../usage/refusal-reports.ts'
 import {
   openUsageReporter,
   type UsageCloseOptions,
@@ -128,6 +129,8 @@ class LazyKeyrail implements Keyrail {
     const made: { [Each in keyof Parts]?: Parts[Each] } = this.#made
     const part = made[name] ?? make(this.#settings)
     made[name] = part
+    const { keys, usage } = this.#made
+    if (keys && usage) sendRefusals(usage, keys)
     return part
   }
 

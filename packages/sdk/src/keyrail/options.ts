@@ -10,7 +10,7 @@ import { readSecretKey } from '../http/secret-key.ts'
 import { type IdempotencyOptions, idempotencyOptionNames } from '../idempotency/idempotent.ts'
 import { type KeyringOptions, optionNames } from '../keyring/options.ts'
 import { type LimiterOptions, limiterOptionNames } from '../limits/limit.ts'
-import { type UsageReporterOptions, usageReporterOptionNames } from '../usage/reporter.ts'
+import { type UsageReporterOptions, usageReporterOptionNames } from '../usage/reporter-options.ts'
 
 /** The options of one part, without those that all parts share. */
 export type PartOptions<Options> = Omit<Options, keyof ConnectionOptions | keyof ErrorOptions | 'project'>

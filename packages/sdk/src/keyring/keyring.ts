@@ -15,6 +15,7 @@ import { type KeyrailError, PolicyScopeTooLargeError, passing } from '../runtime
 import { pause } from '../runtime/pause.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
+import { counting, RefusalCounts } from '../verify/refusal-counts.ts'
 import type { Verdict } from '../verify/verdict.ts'
 import { createVerify, type Requirements, type Served, type Verify } from '../verify/verify.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
@@ -89,21 +90,25 @@ export function openKeyring(
   const reports = new Reports(settings)
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
   const time = new ServiceTime(clock)
-  const verify: Verify = createVerify(served, {
+  const judge: Verify = createVerify(served, {
     env: settings.env,
     cachedTtlMs,
     clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
     onUnavailable: settings.onUnavailable,
   })
+  const counts = new RefusalCounts(scope.projectId, () => time.now(clock.monotonic()))
   const sync = new Sync({
     client: createFeedClient(settings),
     clock,
-    settings,
+    settings: { ...settings, countsRefusals: true },
     served,
     onRaised: maxKeys => reports.raised(maxKeys, settings),
     onHeld: (keys, most) => reports.holds(keys, most),
     onOdd: error => reports.error(error),
     onUnlabelled: () => reports.unlabelled(),
+    onRefusals: areTaken => {
+      counts.isTaken = areTaken
+    },
     onTime: times => time.answered(times),
   })
   let disk: DiskCache | undefined
@@ -148,11 +153,12 @@ export function openKeyring(
     await disk?.close(sync.kept)
     clock.close()
     served.store = undefined
+    counts.isOver = true
   }
 
   return {
     ready: () => readyWithin(settings.readyTimeoutMs, poller, clock),
-    verify,
+    verify: counting(judge, counts),
     stats() {
       const { store, hits, misses } = served
       const evictions = served.evictions + (store?.evictions ?? 0)

@@ -7,7 +7,9 @@ import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import { partOf } from '../runtime/part-of.ts'
 import { isFirstCount } from '../usage/once.ts'
+import { sendRefusals } from '../usage/refusal-reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
+import { countedBy, type RefusalCounts } from '../verify/refusal-counts.ts'
 import { refused, type Valid } from '../verify/verdict.ts'
 import { chargeOnce } from './charge.ts'
 import { type Credential, readCredential } from './credential.ts'
@@ -59,6 +61,8 @@ export interface Asked<Request> {
 export class Gate<Request = unknown> {
   readonly #keyring: Pick<Keyring, 'verify'>
   readonly #settings: GateSettings<Request>
+  /** Counts the refusals of keys and of limits alike, if the gate counts requests. */
+  readonly #refusals: RefusalCounts | undefined
 
   /**
    * @param maker the name of the calling function, for errors
@@ -69,6 +73,8 @@ export class Gate<Request = unknown> {
     if (typeof keyring?.verify !== 'function') throw new TypeError(`${maker} takes a keyring`)
     this.#keyring = keyring
     this.#settings = readGateOptions(maker, given, options)
+    const { usage } = this.#settings
+    this.#refusals = usage && sendRefusals(usage, keyring)
   }
 
   /** What counts requests, if anything does. */
@@ -100,7 +106,10 @@ export class Gate<Request = unknown> {
     const settings = this.#settings
     const required = [...settings.scopes, ...readScopes(scopes)]
     const { key: presented, fault } = await this.#credential(rawHeaders, request)
-    const passage = openPassage(exchange, request, settings)
+    const keyring = this.#keyring
+    const ours = countedBy(keyring.verify)
+    const counts = ours === undefined ? undefined : this.#refusals
+    const passage = openPassage(exchange, request, settings, { counts, presented })
     // Whatever is demanded of a key implies one, also where it is optional.
     const isDemanded = required.length > 0 || settings.demandsLimits || cost !== undefined || claims
     const mayLack = (optional ?? settings.optional) && !isDemanded
@@ -108,8 +117,8 @@ export class Gate<Request = unknown> {
       passage.pass()
       return { key: undefined, headers: noHeaders }
     }
-    const verdict =
-      fault === undefined ? this.#keyring.verify(presented, { scopes: required }) : refused.malformed_key
+    const judge = () => (ours?.judge ?? keyring.verify).call(keyring, presented, { scopes: required })
+    const verdict = fault === undefined ? judge() : refused.malformed_key
     if (!verdict.valid) {
       const header = settings.getKey === undefined ? settings.headers : []
       return { refusal: passage.refuse(toHttpRefusal(verdict, { scopes: required, header, fault })) }
@@ -121,7 +130,6 @@ export class Gate<Request = unknown> {
       return { refusal: passage.refuse(limits.problem as HttpProblem) }
     }
     if (usage !== undefined && isFirstCount(usage, exchange)) counted(() => usage.count(verdict))
-    const keyring = this.#keyring
     if (ignoresLimits && mayBeUnasked(keyring, verdict)) {
       answered(() => warnUnasked(keyring, exchange, verdict))
     }

@@ -1,5 +1,6 @@
 import type { HttpProblem } from '../http/problem.ts'
 import { callListener, catchLater, warn } from '../runtime/reports.ts'
+import type { RefusalCounts } from '../verify/refusal-counts.ts'
 import type { Valid } from '../verify/verdict.ts'
 import type { GateCode, GateOptions, GateVerdict, RefusalShape } from './gate-options.ts'
 
@@ -21,8 +22,14 @@ interface Passage {
 
 const passages = new WeakMap<object, Passage>()
 
+/** What counts the refusals of a gate, and the key of this request. */
+interface Counting {
+  counts: RefusalCounts | undefined
+  presented: string | undefined
+}
+
 /**
- * Records a request at its gate. Refusals of the gate and of later middleware go to the vendor's listeners.
+ * Records a request at its gate. Refusals of the gate and of later middleware are counted, and go to the vendor's listeners.
  *
  * @param exchange an object that identifies this request
  */
@@ -30,6 +37,7 @@ export function openPassage<Request>(
   exchange: object,
   request: Request,
   { onRefused, onVerdict }: Pick<GateOptions<Request>, 'onRefused' | 'onVerdict'>,
+  { counts, presented }: Partial<Counting> = {},
 ) {
   const report = (verdict: GateVerdict) => {
     if (onVerdict !== undefined) callListener(() => onVerdict(verdict, request))
@@ -41,6 +49,7 @@ export function openPassage<Request>(
       onVerdict !== undefined && passages.get(exchange)?.hasPassed === onVerdict ? onVerdict : undefined,
     refuse(problem) {
       const code = problem.body.code as GateCode
+      counts?.add(code, passage.key ?? presented)
       report({
         passed: false,
         code,

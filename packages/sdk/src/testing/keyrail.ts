@@ -4,7 +4,7 @@ import { refuseUnknown } from '../http/connection-options.ts'
 import type { IdempotencyOptions } from '../idempotency/idempotent.ts'
 import type { Keyrail } from '../keyrail/keyrail.ts'
 import type { LimiterOptions } from '../limits/limit.ts'
-import type { UsageReporterOptions } from '../usage/reporter.ts'
+import type { UsageReporterOptions } from '../usage/reporter-options.ts'
 import {
   createTestIdempotency,
   createTestLimiter,

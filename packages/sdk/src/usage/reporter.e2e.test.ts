@@ -8,7 +8,8 @@ import { ManualTimer } from '../../test/manual-timer.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { until } from '../../test/until.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
-import { createUsageReporter, openUsageReporter, type UsageReporterOptions } from './reporter.ts'
+import { createUsageReporter, openUsageReporter } from './reporter.ts'
+import type { UsageReporterOptions } from './reporter-options.ts'
 
 const { service, vendor, connection, issue } = await startKeyrail()
 const HOUR = 3_600_000

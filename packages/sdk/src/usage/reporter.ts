@@ -1,16 +1,9 @@
-/** Sends what `counts.ts` has added up by key. */
+/** Sends what `counts.ts` has added up by key, and then what `refusal-reports.ts` has. */
 
 import { randomUUID } from 'node:crypto'
 import { type HttpRequest, readDate } from '../http/call.ts'
 import type { UsageReport } from '../http/call-types.ts'
-import {
-  type ConnectionOptions,
-  connectionNames,
-  type ErrorOptions,
-  readConnection,
-  readReports,
-  refuseUnknown,
-} from '../http/connection-options.ts'
+import { readConnection, readReports, refuseUnknown } from '../http/connection-options.ts'
 import { parseMembers } from '../http/json.ts'
 import { explainLacking } from '../http/lacking.ts'
 import { readInteger } from '../http/option-values.ts'
@@ -23,20 +16,10 @@ import { systemTimer, type Timer } from '../runtime/timer.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { beforeExit } from './at-exit.ts'
 import { requestsIn, UsageCounts } from './counts.ts'
+import { RefusalReports, sentBy } from './refusal-reports.ts'
+import { type UsageReporterOptions, usageReporterNames } from './reporter-options.ts'
 import { readSampleRate, sampled } from './sampled.ts'
 import { passedOver, unsent } from './uncounted.ts'
-
-/** Options of `createUsageReporter`. */
-export interface UsageReporterOptions extends ConnectionOptions, ErrorOptions {
-  /** The share of requests that is counted, 0.0001 to 1. Default: 1. */
-  sampleRate?: number | undefined
-  /** How often counts are sent, in ms. Default: 10,000. */
-  flushIntervalMs?: number | undefined
-  /** The most pairs of key and hour that wait to be sent. Default: 100,000. */
-  maxEntries?: number | undefined
-  /** Time limit of a report in ms. Default: 10,000. */
-  timeoutMs?: number | undefined
-}
 
 /** The counters of a reporter, for logs and metrics. Holds no secret. */
 export interface UsageReporterStats {
@@ -70,16 +53,6 @@ export interface UsageReporter extends AsyncDisposable {
    */
   close(options?: UsageCloseOptions): Promise<void>
 }
-
-const known: { readonly [Name in keyof Required<UsageReporterOptions>]: true } = {
-  ...connectionNames,
-  sampleRate: true,
-  flushIntervalMs: true,
-  maxEntries: true,
-  timeoutMs: true,
-  onError: true,
-}
-export const usageReporterOptionNames = Object.keys(known)
 
 const CLOSING_ATTEMPTS = 3
 const CLOSING_MS = 10_000
@@ -115,7 +88,7 @@ export function openUsageReporter(
     reports?: Reports
   },
 ): UsageReporter {
-  refuseUnknown('createUsageReporter', options, known)
+  refuseUnknown('createUsageReporter', options, usageReporterNames)
   const { timer, random, now, monotonic = now } = world
   const time = new ServiceTime({ wall: now, monotonic })
   const call = readConnection(options)
@@ -124,6 +97,7 @@ export function openUsageReporter(
   const counts = new UsageCounts(readInteger('maxEntries', options.maxEntries ?? 100_000, 1, 10_000_000))
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 10_000, 1, 60_000)
   const reports = world.reports ?? readReports(options)
+  const refusals = new RefusalReports()
 
   /** The report in flight. Its id and records stay the same until it is acknowledged. */
   let sending: UsageReport | undefined
@@ -212,9 +186,11 @@ export function openUsageReporter(
   }
 
   const flush = (): Promise<void> => {
-    flushing ??= sendAll().finally(() => {
-      flushing = undefined
-    })
+    flushing ??= sendAll()
+      .then(() => (failures === 0 ? refusals.send(ask) : undefined))
+      .finally(() => {
+        flushing = undefined
+      })
     return flushing
   }
 
@@ -278,13 +254,13 @@ export function openUsageReporter(
   let hasGivenUp = false
   const forgetExit = world.beforeExit?.(() => {
     // A process ends even if the service is away.
-    if (hasGivenUp || pending() === 0) return
+    if (hasGivenUp || pending() + refusals.size === 0) return
     void sendRest(CLOSING_MS, left => {
-      hasGivenUp = left > 0
+      hasGivenUp = left + refusals.size > 0
     })
   })
 
-  return {
+  const reporter: UsageReporter = {
     count(key, requests = 1) {
       if (!Number.isSafeInteger(requests) || requests < 1) return
       const counted = sampleRate === 1 ? requests : sampled(requests, sampleRate, random)
@@ -297,4 +273,5 @@ export function openUsageReporter(
     close,
     [Symbol.asyncDispose]: () => close(),
   }
+  return sentBy(reporter, refusals)
 }

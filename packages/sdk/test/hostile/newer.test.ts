@@ -59,9 +59,12 @@ test('a node gets frozen labels, and only those that it asks for', async () => {
   const asking = await start(both)
   assert.deepEqual(whoseOf(asking), whose)
   assert.throws(() => Object.assign(whoseOf(asking).meta?.plan as object, { seats: 4 }), TypeError)
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,meta,names')
+  assert.equal(
+    service.asked.at(-1)?.url.searchParams.get('features'),
+    'external_id,key_meta,meta,names,refusals',
+  )
   const other = await start({ externalId: false, keyMeta: false })
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), null)
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'refusals')
   const verdict = other.keyring.verify(key)
   for (const name of Object.keys(whose)) assert.ok(!(name in verdict), name)
 })
@@ -173,7 +176,10 @@ test('without policy:labels a node gets what it may, and says once what is left 
     assert.match(witness.notices[0]?.message ?? '', /policy:labels/)
     assert.deepEqual(witness.errors, [])
   }
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,labels,held_ms')
+  assert.equal(
+    service.asked.at(-1)?.url.searchParams.get('features'),
+    'external_id,key_meta,labels,held_ms,refusals',
+  )
   const quiet = await start({ externalId: true, keyMeta: true })
   assert.deepEqual([whoseOf(quiet), quiet.notices], [left, []])
 })

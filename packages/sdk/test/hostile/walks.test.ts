@@ -114,6 +114,7 @@ test('endless pages with new keys are limited', () => {
     unreadable: [],
     features: [],
     isUnlabelled: false,
+    takesRefusals: false,
     tenants: [],
     keys: [{ ...stored, keyId: id(number) }],
     nextCursor,

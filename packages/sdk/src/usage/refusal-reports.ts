@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import type { HttpRequest } from '../http/call.ts'
+import type { RefusalReport } from '../http/call-types.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
+import { countedBy, type RefusalCounts } from '../verify/refusal-counts.ts'
+import type { Verify } from '../verify/verify.ts'
+
+type Ask = (request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'accepts'>) => Promise<unknown>
+
+/** A service that answers so has no such route, or no room for this report. It is told nothing more until its feed says so. */
+const isFinal = ({ status = 0 }: KeyrailError): boolean => status >= 400 && status < 500 && !isPassing(status)
+const isPassing = (status: number): boolean => status === 401 || status === 408 || status === 429
+
+/** Sends what keyrings have counted. Says nothing: a refusal that is not counted harms no request, and the keyring reports an outage. */
+export class RefusalReports {
+  readonly #sources = new Set<RefusalCounts>()
+  /** The reports without an answer. They stay the same until they have one. */
+  readonly #sending = new Map<RefusalCounts, RefusalReport>()
+
+  add(source: RefusalCounts): void {
+    this.#sources.add(source)
+  }
+
+  /** How many refusals may still be sent. */
+  get size(): number {
+    let size = 0
+    for (const source of this.#sources) if (source.isTaken !== false) size += source.size
+    return size + this.#sending.size
+  }
+
+  /** Sends until nothing is left, or an attempt fails; the next call goes on from there. */
+  async send(ask: Ask): Promise<void> {
+    for (const source of this.#sources) {
+      while (this.#next(source)) if (!(await this.#attempt(source, ask))) return
+      if (source.isOver) this.#sources.delete(source)
+    }
+  }
+
+  /** @returns whether there is a report to send */
+  #next(source: RefusalCounts): boolean {
+    if (source.isTaken === false) this.#sending.delete(source)
+    // Until the feed has said it, nothing is known about the service.
+    if (source.isTaken === undefined) return false
+    if (!this.#sending.has(source)) {
+      const taken = source.take()
+      if (taken !== undefined) this.#sending.set(source, { report_id: randomUUID(), ...taken })
+    }
+    return this.#sending.has(source)
+  }
+
+  /** @returns whether the next report may be sent */
+  async #attempt(source: RefusalCounts, ask: Ask): Promise<boolean> {
+    try {
+      const path = '/v1/usage/refusals'
+      await ask({ method: 'POST', path, body: this.#sending.get(source), accepts: [202] })
+    } catch (thrown) {
+      if (!isFinal(thrown as KeyrailError)) return false
+      source.isTaken = false
+    }
+    this.#sending.delete(source)
+    return true
+  }
+}
+
+const ofReporters = new WeakMap<object, RefusalReports>()
+
+/** Lets guards find what sends refusals beside a reporter. @returns the reporter */
+export function sentBy<Reporter extends object>(reporter: Reporter, refusals: RefusalReports): Reporter {
+  ofReporters.set(reporter, refusals)
+  return reporter
+}
+
+/**
+ * Sends the refusals of a keyring with the reports of usage.
+ *
+ * @returns what counts them; undefined if one of the two is the caller's own
+ */
+export function sendRefusals(reporter: object, { verify }: { verify: Verify }): RefusalCounts | undefined {
+  const counts = countedBy(verify)?.counts
+  const reports = ofReporters.get(reporter)
+  if (counts === undefined || reports === undefined) return undefined
+  reports.add(counts)
+  return counts
+}

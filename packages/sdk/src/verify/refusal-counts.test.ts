@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refusalReasons } from '@keyrail/contract/usage'
+import { drawKey, id } from '../../test/keys.ts'
+import { RefusalCounts } from './refusal-counts.ts'
+import { refusals } from './verdict.ts'
+
+const HOUR = 3_600_000
+const NOW = Date.parse('2027-01-01T10:59:59Z')
+
+function setUp() {
+  const time = { now: NOW }
+  const counts = new RefusalCounts(id(1), () => time.now)
+  counts.isTaken = true
+  return { time, counts, key: drawKey('kr_live') }
+}
+
+test('the reasons of the contract are counted, and those that a later service may know', () => {
+  const { counts, key } = setUp()
+  for (const code of [...Object.keys(refusals), 'rate_limited', 'limits_unavailable', 'no_key'])
+    counts.add(code, key)
+  const { records = [] } = counts.take() ?? {}
+  assert.deepEqual(
+    records.map(({ reason }) => reason),
+    [...refusalReasons.slice(0, 2), 'disabled_key', 'suspended_tenant', ...refusalReasons.slice(2)],
+  )
+  assert.deepEqual(new Set(records.map(({ count }) => count)), new Set([1]))
+})
+
+test('counts are taken by hour and environment, a hundred records and a billion requests at most', () => {
+  const { time, counts, key } = setUp()
+  for (let hour = 0; hour < 40; hour++) {
+    for (const reason of ['disabled_key', 'suspended_tenant', ...refusalReasons])
+      counts.add(reason, hour % 2 ? key : { env: 'test' })
+    time.now += HOUR
+    // Counts are given their hour when reports are made.
+    const { isTaken } = counts
+    counts.isTaken = undefined
+    if (hour < 39) counts.settle()
+    counts.isTaken = isTaken
+  }
+  const taken = []
+  for (let report = counts.take(); report; report = counts.take()) taken.push(report)
+  assert.deepEqual(
+    taken.map(({ env, records }) => [env, records.length]),
+    [
+      ['live', 100],
+      ['live', 40],
+      ['test', 100],
+      ['test', 40],
+    ],
+  )
+  assert.equal(taken[0]?.records[0]?.hour, '2027-01-01T12:00:00.000Z')
+  assert.equal(counts.size, 0)
+})
+
+test('however many keys and hours are refused, what is kept has a bound', () => {
+  const { time, counts } = setUp()
+  for (let hour = 0; hour < 1_000; hour++) {
+    for (let n = 0; n < 10; n++) counts.add('unknown_key', drawKey('kr_live'))
+    counts.settle()
+    time.now += HOUR
+  }
+  // The last week and the hour in which it ends.
+  assert.equal(counts.size, 169 * 10)
+  for (let jump = 0; jump < 1_000; jump++) {
+    time.now -= HOUR
+    counts.add('unknown_key', drawKey('kr_live'))
+    counts.settle()
+  }
+  assert.ok(counts.size <= 2_000)
+  counts.isTaken = false
+  assert.equal(counts.take(), undefined)
+  assert.equal(counts.size, 0)
+})
