@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { makePerson } from '../../server/test/people.ts'
@@ -43,6 +44,16 @@ test('a person sees the state of the workspace and what needs attention, live an
       token: live,
     })
 
+  const refuse = (reason: string, count: number) => ({ hour: now.toISOString(), reason, count })
+  await ask('POST', '/v1/usage/refusals', {
+    token: live,
+    body: {
+      report_id: randomUUID(),
+      project_id: projectId,
+      records: [refuse('rate_limited', 12_345), refuse('revoked_key', 3), refuse('unknown_key', 72)],
+    },
+  })
+
   const person = await makePerson(query, { workspaceId, verified: false, name: 'Ann' })
   const visit = await stage.visit('/app/', { as: person })
   const { page } = visit
@@ -67,6 +78,18 @@ test('a person sees the state of the workspace and what needs attention, live an
   await top('Top keys, 30 days').getByRole('link', { name: 'Shop' }).waitFor()
   assert.deepEqual(await top('Top tenants, 30 days').count(), 1)
   assert.match((await top('Top tenants, 30 days').textContent()) ?? '', /1,250$/)
+  await page.locator('section', { hasText: 'Refused requests, 30 days' }).getByText('72').waitFor()
+  assert.deepEqual(
+    await page
+      .locator('section', { hasText: 'Refused requests, 30 days' })
+      .locator('dl > div')
+      .allTextContents(),
+    ['Over the limit12,345', 'Unknown key72', 'Revoked key3'],
+  )
+  assert.equal(
+    await page.getByRole('link', { name: 'Revoked key' }).getAttribute('href'),
+    '/app/keys?status=revoked',
+  )
   await visit.look('overview')
   assert.equal(
     await page.getByRole('link', { name: 'Forgotten', exact: true }).getAttribute('href'),
@@ -75,6 +98,7 @@ test('a person sees the state of the workspace and what needs attention, live an
   await page.getByRole('radiogroup', { name: 'Environment' }).getByText('Test', { exact: true }).click()
   await visit.text('this month, live only')
   assert.match((await figureOf(page, 'Requests')) ?? '', /^7/)
+  await visit.text('No node has reported a refused request.')
   await page.getByRole('link', { name: 'Open the audit log' }).click()
   await visit.heading('Audit log')
   assert.match(page.url(), /audit-log\?env=test$/)

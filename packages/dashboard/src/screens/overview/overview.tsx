@@ -16,6 +16,7 @@ import { useEnv } from '../../shell/shell-route.tsx'
 import { Attention } from './attention.tsx'
 import { LastChanges } from './last-changes.tsx'
 import classes from './overview.module.css'
+import { Refused } from './refused.tsx'
 import { Tops } from './tops.tsx'
 
 export function Overview() {
@@ -97,6 +98,7 @@ function Answered({ figures }: { figures: Figures }) {
             />
           </Section>
           <Tops env={env} />
+          <Refused env={env} days={requests.days} />
         </>
       )}
       <Section title="Needs attention">
