@@ -41,7 +41,7 @@ async function open(
       // The harness stops the clock of the process, from which a node learns the time.
       service.clock.set(Date.now())
       const answer = await fetch(url, init)
-      const read = { status: answer.status, body: await answer.json() }
+      const read = { status: answer.status, body: (await answer.json()) as Answer['body'] }
       const { body, status } = heard(pathname, read) ?? read
       // The headers of a held answer say that it was held.
       const headers = new Headers(answer.headers)
@@ -208,7 +208,7 @@ test('an older service, whose feed names nothing, is sent nothing', async () => 
   assert.deepEqual([sent, errors], [[], []])
 })
 
-test('a service that becomes older is not asked again until its feed names refusals, without an error', async () => {
+test('a service that becomes older is not asked again until its feed names refusals', async () => {
   let isOld = false
   const { keyrail, sent, errors, issue, current, counts } = await open({}, (path, answer) => {
     const { takes_refusals: _, ...older } = answer.body
@@ -261,7 +261,7 @@ test('a report without an answer is sent again unchanged, and counted once', asy
   await keyrail.close()
 })
 
-test('a key that may not report sends nothing, and ready says once that requests are not counted', async () => {
+test('a key that may not report sends nothing, and ready says once what is not counted', async () => {
   const { live, projectId } = await makeVendor(service)
   const permissions = ['policy:read', 'ratelimit:check']
   const { key: secretKey } = await makeSecretKey(service, { live }, { permissions })

@@ -35,7 +35,7 @@ export const word = (column: string, most: number, nullable = false) =>
     [`'a'`, `'a_b'`, `repeat('a', ${most})`, ...(nullable ? ['null'] : [])],
     [`''`, `repeat('a', ${most + 1})`, `'A'`, `'_a'`, `'a1'`, `'a@b'`, `E'a\\n'`],
   )
-/** Of a table that adds up requests of an environment. */
+/** The constraints of a table that adds up the requests of an environment. */
 export const summed = (table: string): Record<string, Bound> => ({
   [`${table}_env`]: among('env', ['live', 'test']),
   [`${table}_requests_bounds`]: bound('requests', ['1e-9', '1', '1e30'], ['0', '-1']),

@@ -40,7 +40,7 @@ export const feedFeatures: Features = {
 /** The answer to a held poll says for how long it was held. */
 export const heldFeature = 'held_ms'
 /** The answer says whether the service takes `POST /v1/usage/refusals` from the node. */
-export const refusalsFeature = 'refusals'
+const refusalsFeature = 'refusals'
 /** They add nothing to keys, so answers do not list them. */
 const apart: readonly string[] = [heldFeature, refusalsFeature]
 
