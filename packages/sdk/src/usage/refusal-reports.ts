@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { HttpRequest } from '../http/call.ts'
 import type { RefusalReport } from '../http/call-types.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
@@ -43,7 +42,7 @@ export class RefusalReports {
     if (source.isTaken === undefined) return false
     if (!this.#sending.has(source)) {
       const taken = source.take()
-      if (taken !== undefined) this.#sending.set(source, { report_id: randomUUID(), ...taken })
+      if (taken !== undefined) this.#sending.set(source, { report_id: crypto.randomUUID(), ...taken })
     }
     return this.#sending.has(source)
   }
