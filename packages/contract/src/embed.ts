@@ -83,6 +83,7 @@ export const EmbedSession = strictObject({
   can: strictObject({
     read: Type.Boolean(),
     write: Type.Boolean(),
+    update: Type.Boolean({ description: 'Whether `PATCH /v1/embed/keys/:id` is open to the token.' }),
     key_scopes: Type.Array(Type.String()),
   }),
   known_scopes: nullable(
@@ -100,6 +101,20 @@ export type EmbedKeyList = ReadQuery<typeof EmbedKeyList>
 
 export const EmbedKeyCreate = strictObject({ name: Type.Optional(Name), scopes: Type.Optional(Scopes) })
 export type EmbedKeyCreate = Static<typeof EmbedKeyCreate>
+
+export const EmbedKeyUpdate = strictObject(
+  {
+    name: Type.Optional(nullable(Name)),
+    expires_at: Type.Optional(
+      Type.Unsafe<string | null>({
+        ...nullable(Timestamp),
+        description: 'Not later than it is now. Null: only for a key that never expires.',
+      }),
+    ),
+  },
+  { minProperties: 1 },
+)
+export type EmbedKeyUpdate = Static<typeof EmbedKeyUpdate>
 
 /** A key as a tenant sees it: without the vendor's `meta`, and without the ids that the token implies. */
 const fields = {

@@ -72,7 +72,8 @@ for (const route of bodied) {
   })
 
   test(`${nameOf(route)} treats a missing body, or an empty one of any type, as {}`, async () => {
-    const required = (route.body as { required?: string[] }).required?.[0]
+    const { required: names, minProperties } = route.body as { required?: string[]; minProperties?: number }
+    const required = names?.[0] ?? (minProperties === undefined ? undefined : 'body')
     for (const request of [
       {},
       { headers: { 'content-type': 'application/json' } },

@@ -168,6 +168,10 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     token: (await makeWidget(means)).token,
     body: { name: 'refused' },
   }),
+  updateEmbedKey: async means => {
+    const { token, id } = await makeWidget(means)
+    return { url: `/v1/embed/keys/${id}`, token, body: { name: 'Renamed' } }
+  },
   rotateEmbedKey: async means => {
     const { token, id } = await makeWidget(means)
     return { url: `/v1/embed/keys/${id}/rotate`, token }

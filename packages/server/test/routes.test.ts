@@ -21,6 +21,7 @@ const beyondRows: Record<string, string> = {
   'GET /.well-known/jwks.json': 'the specification says that it exists and does not show its path',
   'GET /v1/.well-known/jwks.json': 'every path starts with /v1',
   'DELETE /v1/keys/ended': 'an owner makes room after an attack',
+  'PATCH /v1/embed/keys/:id': 'a customer names a key anew, and ends it earlier, without a new one',
   'PATCH /v1/secret_keys/:id': 'a name that no longer fits leads to the wrong key being revoked',
   'DELETE /v1/secret_keys/ended': 'an owner makes room after an attack',
   'POST /v1/keys/identify': 'support is sent a key, not an id',

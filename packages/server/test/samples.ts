@@ -159,6 +159,7 @@ async function embedSample({ method, path }: Route, harness: Harness, vendor: Ve
     url: path.replace(':id', id),
     token,
     ...(method === 'POST' && path === '/v1/embed/keys' && { body: {} }),
+    ...(method === 'PATCH' && { body: { name: 'Renamed' } }),
   }
 }
 

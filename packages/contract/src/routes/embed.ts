@@ -4,6 +4,7 @@ import {
   EmbedKeyCreate,
   EmbedKeyList,
   EmbedKeys,
+  EmbedKeyUpdate,
   EmbedSession,
   EmbedToken,
   EmbedTokenCreate,
@@ -64,6 +65,17 @@ export const embedRoutes = declareRoutes({
     status: 201,
     answer: CreatedEmbedKey,
     refusals: ['not_found', 'key_limit_reached'],
+  },
+  'PATCH /v1/embed/keys/:id': {
+    plane: 'embed',
+    operation: 'updateEmbedKey',
+    summary: 'Update a key',
+    description:
+      'Replaces the fields that the body names. The expiry may only become earlier. A revoked key cannot be changed.',
+    scope: 'keys:write',
+    body: EmbedKeyUpdate,
+    answer: EmbedKey,
+    refusals: ['key_not_active'],
   },
   'POST /v1/embed/keys/:id/rotate': {
     plane: 'embed',

@@ -3,6 +3,7 @@ import type {
   EmbedKey,
   EmbedKeyCreate,
   EmbedKeyList,
+  EmbedKeyUpdate,
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
 import type { TenantCreate } from '@keyrail/contract/vendor/tenants'
@@ -16,6 +17,7 @@ import {
   revokeTenantKey,
   rotateTenantKey,
   type TenantKeys,
+  updateTenantKey,
 } from '../keys/tenant-keys.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -56,6 +58,20 @@ export async function createEmbedKey(
     createTenantKey(deps, tx, actorOf(principal), keysOf(embed), body),
   )
   return { ...toEmbedKey(created), key: created.key }
+}
+
+export async function updateEmbedKey(
+  deps: EmbedNeeds,
+  db: Db,
+  principal: EmbedPrincipal,
+  id: string,
+  body: EmbedKeyUpdate,
+): Promise<EmbedKey> {
+  const { workspaceId, embed } = principal
+  const updated = await db.inWorkspace(workspaceId, tx =>
+    updateTenantKey(deps, tx, actorOf(principal), keysOf(embed), id, body),
+  )
+  return toEmbedKey(updated)
 }
 
 /** The successor has the scopes of its predecessor, so the token must grant them. */

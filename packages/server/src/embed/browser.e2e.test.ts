@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { launchBrowser } from '../../test/browser.ts'
 import { mintToken, setOrigins, signToken } from '../../test/embed.ts'
 import { startHarness } from '../../test/harness.ts'
-import { makeVendor } from '../../test/vendor.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
 
 /** Pages of a vendor in a real browser, which decides what a page may read. */
 const browser = await launchBrowser()
@@ -77,7 +77,7 @@ async function pageOf(origin: string): Promise<Page> {
 
 const failed = { failed: 'TypeError: Failed to fetch' }
 
-test('a page of a registered origin can create, list, rotate and revoke keys', async () => {
+test('a page of a registered origin can create, list, change, rotate and revoke keys', async () => {
   const token = await mintToken(harness, vendor)
   const page = await pageOf(registered)
   const ask = async (path: string, method = 'GET', body?: unknown) => {
@@ -89,6 +89,8 @@ test('a page of a registered origin can create, list, rotate and revoke keys', a
   assert.equal((await ask('/v1/embed/session')).body.tenant.id, vendor.tenantId)
   const made = await ask('/v1/embed/keys', 'POST', { name: 'From a page', scopes: ['refunds'] })
   assert.equal(made.status, 201)
+  const renamed = await ask(`/v1/embed/keys/${made.body.id}`, 'PATCH', { name: 'Renamed' })
+  assert.deepEqual([renamed.status, renamed.body.name], [200, 'Renamed'])
   const rotated = await ask(`/v1/embed/keys/${made.body.id}/rotate`, 'POST', {})
   assert.equal(rotated.status, 200)
   assert.equal((await ask(`/v1/embed/keys/${made.body.id}/revoke`, 'POST', { reason: 'lost' })).status, 200)
@@ -103,14 +105,17 @@ test('a page of a registered origin can create, list, rotate and revoke keys', a
 test('a page of another origin reads and changes nothing with the same token', async () => {
   const token = await mintToken(harness, vendor)
   const page = await pageOf(other)
-  const before = await harness.query('select count(*) as keys from api_keys')
+  const { id } = await issueKey(harness, vendor)
+  const keys = () => harness.query('select id, name from api_keys order by id')
+  const before = await keys()
   for (const call of [
     { path: '/v1/embed/session', token },
     { path: '/v1/embed/keys', token },
     { path: '/v1/embed/keys', token, method: 'POST', body: { name: 'stolen' } },
+    { path: `/v1/embed/keys/${id}`, token, method: 'PATCH', body: { name: 'stolen' } },
   ])
     assert.deepEqual(await callFrom(page, call), failed)
-  assert.deepEqual(await harness.query('select count(*) as keys from api_keys'), before)
+  assert.deepEqual(await keys(), before)
 })
 
 test('a page with an opaque origin reads nothing', async () => {

@@ -26,7 +26,7 @@ test('the session returns the tenant, the place, the scopes and the expiry', asy
   const [tenant] = await query('select external_id from tenants where id = $1', [vendor.tenantId])
   assert.deepEqual(body.tenant, { id: vendor.tenantId, external_id: tenant.external_id, name: null })
   assert.deepEqual(body.project, { id: vendor.projectId, name: 'Payments' })
-  assert.deepEqual(body.can, { read: true, write: false, key_scopes: ['charges:read'] })
+  assert.deepEqual(body.can, { read: true, write: false, update: false, key_scopes: ['charges:read'] })
   assert.equal(body.env, 'live')
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
   assert.equal(body.expires_at, new Date(claims.exp * 1_000).toISOString())
@@ -209,13 +209,17 @@ test('reading needs keys:read, writing needs keys:write, the session needs neith
     ['GET', '/v1/embed/session', null],
     ['GET', '/v1/embed/keys', 'keys:read'],
     ['POST', '/v1/embed/keys', 'keys:write'],
+    ['PATCH', `/v1/embed/keys/${key.id}`, 'keys:write'],
     ['POST', `/v1/embed/keys/${key.id}/rotate`, 'keys:write'],
     ['POST', `/v1/embed/keys/${key.id}/revoke`, 'keys:write'],
   ]
   for (const scopes of [[], ['key_scope:keys:write'], ['keys:read'], ['keys:write']] as string[][]) {
     const token = await mintToken(harness, vendor, { scopes })
     for (const [method, path, needs] of calls) {
-      const { status, body } = await ask(method, path, { token })
+      const { status, body } = await ask(method, path, {
+        token,
+        ...(method === 'PATCH' && { body: { name: 'Renamed' } }),
+      })
       if (needs === null || scopes.includes(needs))
         assert.ok(status < 300, `${path} ${scopes}: ${body.detail}`)
       else assert.deepEqual([path, status, body.code], [path, 403, 'insufficient_scope'])

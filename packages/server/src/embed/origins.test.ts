@@ -152,7 +152,7 @@ test('a preflight from any valid origin allows exactly the methods and headers o
       assert.deepEqual(cors, {
         vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
         'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-methods': 'GET, POST, PATCH',
         'access-control-allow-headers': 'authorization, content-type, if-none-match, keyrail-workspace',
         'access-control-max-age': '7200',
       })

@@ -16,6 +16,7 @@ import {
   meetEmbedTenant,
   revokeEmbedKey,
   rotateEmbedKey,
+  updateEmbedKey,
 } from './actions.ts'
 import { mintEmbedToken } from './mint.ts'
 import type { EmbedNeeds } from './needs.ts'
@@ -54,6 +55,11 @@ export const routes = serve(embedRoutes, {
   'POST /v1/embed/keys': {
     handle: async (deps, { db, principal, body }) => ({
       body: await createEmbedKey(deps, db, principal, body),
+    }),
+  },
+  'PATCH /v1/embed/keys/:id': {
+    handle: async (deps, { db, principal, id, body }) => ({
+      body: await updateEmbedKey(deps, db, principal, id, body),
     }),
   },
   'POST /v1/embed/keys/:id/rotate': {

@@ -14,12 +14,12 @@ import { awaitFleet } from '../policy/propagation.ts'
 import { readRevokedKey, revokeKeyRow } from './end-sql.ts'
 import { findTenantId } from './find-tenant.ts'
 import { assertKnownScopes } from './known-scopes.ts'
-import { outlivesOverlap } from './lifecycle.ts'
-import type { KeyNeeds, RevokeNeeds } from './needs.ts'
+import { outlives } from './lifecycle.ts'
+import type { IssueNeeds, KeyNeeds, RevokeNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
 import { findRoomToRevive } from './quota.ts'
 import { toKey, toTarget } from './resource.ts'
-import type { KeyRow } from './rows.ts'
+import type { JudgedKeyRow, KeyRow } from './rows.ts'
 import { searchKeysPage } from './search.ts'
 import { findKey, listKeys, lockKey, updateKey } from './sql.ts'
 
@@ -61,7 +61,6 @@ export async function listKeysPage(deps: KeyNeeds, db: Db, principal: VendorPrin
   return page(rows, limit, toKey, last => cursors.seal('keys', workspaceId, last.id))
 }
 
-/** Replaces the fields that the body names. Nodes receive every change: they enforce some fields and show others. */
 export function updateKeyFields(
   deps: KeyNeeds,
   db: Db,
@@ -72,45 +71,65 @@ export function updateKeyFields(
   return db.inWorkspace(principal.workspaceId, async tx => {
     const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
-    const assertMayLive = body.expires_at === undefined ? null : await findRoomToRevive(deps, tx, found)
-    const [living, locked, project] = await Promise.all([
-      lockPolicyHeads(tx, [found.project_id]),
-      lockKey(tx, id),
-      body.scopes === undefined ? null : findKeyProject(tx, found.project_id),
-    ])
-    const row = locked ?? found
-    if (project !== null && body.scopes !== undefined) assertKnownScopes(project, body.scopes, row.scopes)
-    if (row.revoked_at !== null) throw new Refusal('key_not_active', 'A revoked key cannot be changed.')
-    if (living.length === 0)
-      throw new Refusal('key_not_active', 'A key of a deleted project cannot be changed.')
-
-    const at = deps.clock.now()
-    const { now: _now, is_active: _isActive, ...stored } = row
-    const next: KeyRow = {
-      ...stored,
-      ...(body.name !== undefined && { name: body.name }),
-      ...(body.scopes !== undefined && { scopes: body.scopes }),
-      ...(body.meta !== undefined && { meta: body.meta }),
-      ...(body.rate_limits !== undefined && { rate_limits: body.rate_limits }),
-      ...(body.expires_at !== undefined && { expires_at: dateOrNull(body.expires_at) }),
-      updated_at: new Date(at),
-    }
-    if (
-      body.expires_at !== undefined &&
-      outlivesOverlap(millisOrNull(next.expires_at), millisOrNull(row.overlap_ends_at))
-    ) {
-      throw invalidField('expires_at', 'must not be later than the end of the rotation overlap')
-    }
-    assertMayLive?.(row, next.expires_at)
-    const changes = changesOf(toKey(stored), toKey(next))
-    if (Object.keys(changes).length === 0) return toKey(stored)
-    updateKey(tx, next)
-    notePolicyChange(tx, next.project_id, [id])
-    appendAudit(deps, tx, actorOf(principal), at, [
-      { ...toTarget(next), action: 'api_key.updated', payload: changes },
-    ])
-    return toKey(next)
+    return await updateFound(deps, tx, { actor: actorOf(principal), mayExtend: true }, found, body)
   })
+}
+
+/** Who changes a key, and whether its expiry may become later than it is. */
+export interface KeyEditor {
+  readonly actor: Actor
+  readonly mayExtend: boolean
+}
+
+/** Replaces the fields that the body names. Nodes receive every change: they enforce some fields and show others. */
+export async function updateFound(
+  deps: Pick<IssueNeeds, 'clock' | 'config' | 'randomBytes'>,
+  tx: Tx,
+  { actor, mayExtend }: KeyEditor,
+  found: JudgedKeyRow,
+  body: KeyUpdate,
+): Promise<Key> {
+  const mayRevive = mayExtend && body.expires_at !== undefined
+  const assertMayLive = mayRevive ? await findRoomToRevive(deps, tx, found) : null
+  const [living, locked, project] = await Promise.all([
+    lockPolicyHeads(tx, [found.project_id]),
+    lockKey(tx, found.id),
+    body.scopes === undefined ? null : findKeyProject(tx, found.project_id),
+  ])
+  const row = locked ?? found
+  if (project !== null && body.scopes !== undefined) assertKnownScopes(project, body.scopes, row.scopes)
+  if (row.revoked_at !== null) throw new Refusal('key_not_active', 'A revoked key cannot be changed.')
+  if (living.length === 0)
+    throw new Refusal('key_not_active', 'A key of a deleted project cannot be changed.')
+
+  const at = deps.clock.now()
+  const { now: _now, is_active: _isActive, ...stored } = row
+  const next: KeyRow = {
+    ...stored,
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.scopes !== undefined && { scopes: body.scopes }),
+    ...(body.meta !== undefined && { meta: body.meta }),
+    ...(body.rate_limits !== undefined && { rate_limits: body.rate_limits }),
+    ...(body.expires_at !== undefined && { expires_at: dateOrNull(body.expires_at) }),
+    updated_at: new Date(at),
+  }
+  if (body.expires_at !== undefined) assertMayEnd(next.expires_at, row, mayExtend)
+  assertMayLive?.(row, next.expires_at)
+  const changes = changesOf(toKey(stored), toKey(next))
+  if (Object.keys(changes).length === 0) return toKey(stored)
+  updateKey(tx, next)
+  notePolicyChange(tx, next.project_id, [next.id])
+  appendAudit(deps, tx, actor, at, [{ ...toTarget(next), action: 'api_key.updated', payload: changes }])
+  return toKey(next)
+}
+
+/** @throws {Refusal} naming `expires_at`, for a key as locked. */
+function assertMayEnd(expiresAt: Date | null, locked: KeyRow, mayExtend: boolean): void {
+  const end = millisOrNull(expiresAt)
+  if (outlives(end, millisOrNull(locked.overlap_ends_at)))
+    throw invalidField('expires_at', 'must not be later than the end of the rotation overlap')
+  if (!mayExtend && outlives(end, millisOrNull(locked.expires_at)))
+    throw invalidField('expires_at', 'must not be later than it is now')
 }
 
 /**

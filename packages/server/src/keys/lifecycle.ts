@@ -10,6 +10,6 @@ export function overlapEnd(expiresAt: number | null, now: number, overlapHours: 
   return expiresAt === null ? end : Math.min(expiresAt, end)
 }
 
-/** Whether a new expiry would keep a rotated key alive beyond its overlap. */
-export const outlivesOverlap = (expiresAt: number | null, overlapEndsAt: number | null): boolean =>
-  overlapEndsAt !== null && (expiresAt === null || expiresAt > overlapEndsAt)
+/** Whether an expiry keeps a key alive beyond an end: that of a rotation overlap, or the expiry before. Null never comes. */
+export const outlives = (expiresAt: number | null, end: number | null): boolean =>
+  end !== null && (expiresAt === null || expiresAt > end)

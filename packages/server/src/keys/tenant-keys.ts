@@ -1,10 +1,10 @@
 import type { Env } from '@keyrail/contract/shared'
-import type { Key } from '@keyrail/contract/vendor/keys'
+import type { Key, KeyUpdate } from '@keyrail/contract/vendor/keys'
 import type { Actor } from '../audit/append.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { type Listed, mapListed } from '../platform/listed.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { revokeFound } from './actions.ts'
+import { revokeFound, updateFound } from './actions.ts'
 import { issueKey, issueSuccessor, type ShownKey } from './issue.ts'
 import type { IssueNeeds } from './needs.ts'
 import { toKey } from './resource.ts'
@@ -45,6 +45,19 @@ export function createTenantKey(
 ): Promise<ShownKey> {
   const body = { ...settings, project_id: projectId, tenant_id: tenantId, env }
   return issueKey(deps, tx, embedIssuer(actor), body)
+}
+
+/** Allowed whatever the scopes of the key. Its expiry comes no later than the vendor has set it. */
+export async function updateTenantKey(
+  deps: TenantKeyNeeds,
+  tx: Tx,
+  actor: Actor,
+  keys: TenantKeys,
+  id: string,
+  body: Pick<KeyUpdate, 'name' | 'expires_at'>,
+): Promise<Key> {
+  const found = await findTenantKey(tx, keys, id)
+  return await updateFound(deps, tx, { actor, mayExtend: false }, found, body)
 }
 
 /** @param assertMay throws when the caller may not issue a key with these scopes. */

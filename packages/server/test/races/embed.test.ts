@@ -45,4 +45,42 @@ for (const [place, heldFor] of [
       ],
     )
   })
+
+  test(`a browser’s later end that waits for ${place} meets the end that the vendor has set`, async () => {
+    const token = await mintToken(harness, vendor, { scopes: ['keys:write'] })
+    const { id } = await issueKey(harness, vendor, { expires_at: '2090-01-09T00:00:00Z' })
+    const shorten = () =>
+      ask('PATCH', `/v1/keys/${id}`, { token: vendor.live, body: { expires_at: '2090-01-05T00:00:00Z' } })
+    const end = () =>
+      ask('PATCH', `/v1/embed/keys/${id}`, { token, body: { expires_at: '2090-01-07T00:00:00Z' } })
+    const [shortened, ended] = await meet(barrier, heldFor(id), [shorten, end])
+    assert.equal(shortened?.status, 200)
+    assert.deepEqual([ended?.status, ended?.body.errors?.[0].path], [400, 'expires_at'])
+    const { body } = await ask('GET', `/v1/keys/${id}`, { token: vendor.live })
+    assert.equal(body.expires_at, '2090-01-05T00:00:00.000Z')
+  })
+
+  test(`a browser’s end that waits for ${place} behind a rotation keeps within its overlap`, async () => {
+    const token = await mintToken(harness, vendor, { scopes: ['keys:write'] })
+    const { id } = await issueKey(harness, vendor)
+    const rotate = () =>
+      ask('POST', `/v1/keys/${id}/rotate`, { token: vendor.live, body: { overlap_hours: 1 } })
+    const end = () =>
+      ask('PATCH', `/v1/embed/keys/${id}`, { token, body: { expires_at: '2090-01-07T00:00:00Z' } })
+    const [rotated, ended] = await meet(barrier, heldFor(id), [rotate, end])
+    assert.deepEqual([ended?.status, ended?.body.errors?.[0].path], [400, 'expires_at'])
+    const { body } = await ask('GET', `/v1/keys/${id}`, { token: vendor.live })
+    assert.equal(body.expires_at, rotated?.body.predecessor.expires_at)
+  })
+
+  test(`a browser’s change behind a revocation at ${place} is refused, and changes nothing`, async () => {
+    const token = await mintToken(harness, vendor, { scopes: ['keys:write'] })
+    const { id } = await issueKey(harness, vendor, { name: 'Old' })
+    const revoke = () => ask('POST', `/v1/keys/${id}/revoke`, { token: vendor.live })
+    const rename = () => ask('PATCH', `/v1/embed/keys/${id}`, { token, body: { name: 'New' } })
+    const [revoked, renamed] = await meet(barrier, heldFor(id), [revoke, rename])
+    assert.equal(revoked?.status, 200)
+    assert.deepEqual([renamed?.status, renamed?.body.code], [409, 'key_not_active'])
+    assert.deepEqual(await query('select name from api_keys where id = $1', [id]), [{ name: 'Old' }])
+  })
 }

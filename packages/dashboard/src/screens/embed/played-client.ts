@@ -62,7 +62,7 @@ export function createPlayedClient({ state, rights, env, theme }: Played): Embed
           ...(rights.write ? ['keys:write'] : []),
           ...key_scopes.map(one => `key_scope:${one}`),
         ],
-        can: { ...rights, key_scopes },
+        can: { ...rights, update: rights.write, key_scopes },
         known_scopes: state.knowsScopes ? key_scopes.slice(0, 1) : null,
         theme,
         expires_at: inHours(1 / 12),

@@ -72,7 +72,7 @@ export function answerPreflights(app: FastifyInstance, paths: readonly string[])
       if (more.length === 0 && readOrigin(origin) !== null) {
         reply.headers({
           'access-control-allow-origin': origin,
-          'access-control-allow-methods': 'GET, POST',
+          'access-control-allow-methods': 'GET, POST, PATCH',
           'access-control-allow-headers': 'authorization, content-type, if-none-match, keyrail-workspace',
           'access-control-max-age': String(preflightMaxAgeS),
         })

@@ -159,6 +159,8 @@ function faultOf(error: ErrorObject, root: string): FieldFault {
       return { path: at(params.property), message: `is only allowed beside ${params.missingProperty}` }
     case 'additionalProperties':
       return { path: at(params.additionalProperty), message: 'is not a known field' }
+    case 'minProperties':
+      return { path: at(), message: 'must have at least one field' }
     case 'enum':
       return { path: at(), message: `must be one of ${params.allowedValues.join(', ')}` }
     case 'format':
