@@ -9,6 +9,7 @@ declare module 'svelte/elements' {
       KeyrailProps & {
         'base-url'?: string
         'onkeyrail-created'?: Handler<'created'>
+        'onkeyrail-updated'?: Handler<'updated'>
         'onkeyrail-rotated'?: Handler<'rotated'>
         'onkeyrail-revoked'?: Handler<'revoked'>
         'onkeyrail-session-ended'?: Handler<'session-ended'>

@@ -3,6 +3,7 @@ export type {
   EmbedKey,
   EmbedKeyCreate,
   EmbedKeys,
+  EmbedKeyUpdate,
   EmbedSession,
   RotatedEmbedKey,
 } from './types.ts'

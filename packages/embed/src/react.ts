@@ -30,6 +30,7 @@ export interface KeyrailKeysProps extends ElementProps {
   readonly locale?: string
   readonly density?: Density
   readonly onCreated?: (detail: KeyrailEvents['created']) => void
+  readonly onUpdated?: (detail: KeyrailEvents['updated']) => void
   readonly onRotated?: (detail: KeyrailEvents['rotated']) => void
   readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void
   readonly onSessionEnded?: () => void
@@ -65,7 +66,7 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
   const newest = useRef(props)
   const { getToken, client, baseUrl, messages, locale, density, className, ...others } = props
   // The element itself says what happens; an attribute of such a name would say nothing.
-  const { onCreated, onRotated, onRevoked, onSessionEnded, onError, ...attributes } = others
+  const { onCreated, onUpdated, onRotated, onRevoked, onSessionEnded, onError, ...attributes } = others
   const hasToken = getToken !== undefined
   // One function for the life of the component, so that a render asks for no token.
   const [askNewest] = useState(() => async () => {
@@ -87,6 +88,7 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
         signal: listening.signal,
       })
     on('created', detail => newest.current.onCreated?.(detail))
+    on('updated', detail => newest.current.onUpdated?.(detail))
     on('rotated', detail => newest.current.onRotated?.(detail))
     on('revoked', detail => newest.current.onRevoked?.(detail))
     on('session-ended', () => newest.current.onSessionEnded?.())

@@ -9,6 +9,7 @@ export type EmbedSession = Static<typeof embed.EmbedSession>
 export type EmbedKey = Static<typeof embed.EmbedKey>
 export type EmbedKeys = Static<typeof embed.EmbedKeys>
 export type EmbedKeyCreate = Static<typeof embed.EmbedKeyCreate>
+export type EmbedKeyUpdate = Static<typeof embed.EmbedKeyUpdate>
 export type CreatedEmbedKey = Static<typeof embed.CreatedEmbedKey>
 export type RotatedEmbedKey = Static<typeof embed.RotatedEmbedKey>
 export type RotateBody = Static<typeof shared.RotateBody>

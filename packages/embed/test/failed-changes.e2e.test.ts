@@ -12,6 +12,7 @@ const { ask } = stage.harness
 
 /** What a person does in one dialog. Each is opened for a key with the name `Build server`. */
 interface Change {
+  readonly method: 'POST' | 'PATCH'
   readonly path: string
   open(visit: Visit): Promise<void>
   /** What was typed or chosen is there. */
@@ -26,13 +27,33 @@ const overlap = ({ page }: Visit) => page.getByLabel('The old key still works fo
 
 const changes: Readonly<Record<string, Change>> = {
   'Create key': {
+    method: 'POST',
     path: '/keys',
     open: begin,
     assertKept: ({ page }) => assertKept(page),
     send: submit,
     done: isMade,
   },
+  Edit: {
+    method: 'PATCH',
+    path: '/keys/*',
+    async open(visit) {
+      await visit.button('Edit Build server').click()
+      await visit.page.getByLabel('Name').fill('Typed by hand')
+      await visit.page.getByLabel('Expires on').fill('2090-01-31')
+    },
+    async assertKept({ page }) {
+      assert.equal(await page.getByLabel('Name').inputValue(), 'Typed by hand')
+      assert.equal(await page.getByLabel('Expires on').inputValue(), '2090-01-31')
+    },
+    send: visit => inDialog(visit, 'Save').click(),
+    async done(visit) {
+      await visit.page.getByRole('dialog').waitFor({ state: 'detached' })
+      await visit.text('Typed by hand')
+    },
+  },
   Rotate: {
+    method: 'POST',
     path: '/keys/*/rotate',
     async open(visit) {
       await visit.button('Rotate Build server').click()
@@ -43,6 +64,7 @@ const changes: Readonly<Record<string, Change>> = {
     done: isMade,
   },
   Revoke: {
+    method: 'POST',
     path: '/keys/*/revoke',
     open: visit => visit.button('Revoke Build server').click(),
     assertKept: ({ page }) => page.getByRole('dialog', { name: 'Revoke “Build server”?' }).waitFor(),
@@ -61,6 +83,7 @@ interface Places {
   readonly visit: Visit
   readonly vendor: Vendor
   readonly route: TokenRoute
+  readonly method: string
   readonly path: string
 }
 
@@ -71,8 +94,8 @@ const answered = (
   headers: Record<string, string> = {},
 ): Failure => ({
   texts,
-  async begin({ visit, path }) {
-    await answerWith(stage, visit, { method: 'POST', path }, { status, code, headers })
+  async begin({ visit, method, path }) {
+    await answerWith(stage, visit, { method, path }, { status, code, headers })
     return () => {}
   },
 })
@@ -132,7 +155,7 @@ for (const [name, change] of Object.entries(changes))
     })
     await change.open(visit)
     for (const [what, { texts, begin }] of Object.entries(failures)) {
-      const end = await begin({ visit, vendor, route, path: change.path })
+      const end = await begin({ visit, vendor, route, method: change.method, path: change.path })
       await change.send(visit)
       const dialog = visit.page.getByRole('dialog')
       for (const text of texts) await dialog.getByRole('alert').getByText(text, { exact: true }).waitFor()

@@ -51,6 +51,7 @@ export interface VisitOptions {
   readonly lang?: string
   /** The language of the browser; English without it. */
   readonly locale?: string
+  readonly timeZone?: string
   readonly dir?: string
   readonly csp?: string
 }
@@ -170,7 +171,7 @@ async function respond(
       type: script,
       body: `
         globalThis.events = []
-        for (const name of ['created', 'rotated', 'revoked', 'session-ended', 'error'])
+        for (const name of ['created', 'updated', 'rotated', 'revoked', 'session-ended', 'error'])
           addEventListener('keyrail-' + name, event => events.push(name + ' ' + JSON.stringify(event.detail)))
         globalThis.getToken = async name => {
           const answer = await fetch('token/' + name, { method: 'POST' })
@@ -209,7 +210,11 @@ async function openVisit(browser: Browser, places: Places, options: VisitOptions
   const { url, site, visits } = places
   const id = String(visits.size + 1)
   visits.set(id, options)
-  const context = await browser.newContext({ reducedMotion: 'reduce', locale: options.locale ?? 'en-US' })
+  const context = await browser.newContext({
+    reducedMotion: 'reduce',
+    locale: options.locale ?? 'en-US',
+    ...(options.timeZone !== undefined && { timezoneId: options.timeZone }),
+  })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: site })
   await context.addInitScript(
     `addEventListener('securitypolicyviolation', event => console.error('CSP', event.violatedDirective, event.blockedURI))`,

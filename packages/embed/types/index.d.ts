@@ -1,4 +1,4 @@
-export type { CreatedEmbedKey, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedSession, RotatedEmbedKey, } from './types.js';
+export type { CreatedEmbedKey, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedKeyUpdate, EmbedSession, RotatedEmbedKey, } from './types.js';
 export { createEmbedClient, type EmbedClient, type EmbedClientOptions, type EmbedKeyQuery, } from './client/embed-client.js';
 export { EmbedError, type EmbedErrorCode } from './client/embed-error.js';
 export type { GetToken, TokenChange } from './client/tokens.js';

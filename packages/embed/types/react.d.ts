@@ -16,6 +16,7 @@ export interface KeyrailKeysProps extends ElementProps {
     readonly locale?: string;
     readonly density?: Density;
     readonly onCreated?: (detail: KeyrailEvents['created']) => void;
+    readonly onUpdated?: (detail: KeyrailEvents['updated']) => void;
     readonly onRotated?: (detail: KeyrailEvents['rotated']) => void;
     readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void;
     readonly onSessionEnded?: () => void;

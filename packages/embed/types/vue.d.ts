@@ -8,6 +8,7 @@ declare module 'vue' {
     'keyrail-keys': new () => {
       readonly $props: KeyrailProps & {
         onKeyrailCreated?: Handler<'created'>
+        onKeyrailUpdated?: Handler<'updated'>
         onKeyrailRotated?: Handler<'rotated'>
         onKeyrailRevoked?: Handler<'revoked'>
         onKeyrailSessionEnded?: Handler<'session-ended'>

@@ -5,7 +5,7 @@ import { retryAfterOf } from './retry-after.ts'
 import type { Held, Tokens } from './tokens.ts'
 
 interface Call {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
   readonly query?: object
   readonly body?: object
@@ -146,7 +146,7 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
 
   return async call => {
     if (root === null) throw wrongAddress('')
-    const isChange = call.method === 'POST'
+    const isChange = call.method !== 'GET'
     // A second try is for the same tenant as the first.
     const of = tokens.subject()
     // Without a network from the start, nothing is sent.

@@ -3,6 +3,7 @@ import type {
   EmbedKey,
   EmbedKeyCreate,
   EmbedKeys,
+  EmbedKeyUpdate,
   EmbedSession,
   KeyUsage,
   RevokeBody,
@@ -21,6 +22,8 @@ export interface EmbedClient {
   list(query?: EmbedKeyQuery): Promise<EmbedKeys>
   /** Creates a key. Only this answer has the key itself. */
   create(settings?: EmbedKeyCreate): Promise<CreatedEmbedKey>
+  /** Renames a key, or lets it expire earlier. Replaces the fields that it names. */
+  update(id: string, settings: EmbedKeyUpdate): Promise<EmbedKey>
   /** Issues a successor. The old key works until the overlap ends, 24 hours by default. */
   rotate(id: string, settings?: RotateBody): Promise<RotatedEmbedKey>
   /** Revokes a key for good. Repeating it changes nothing. */
@@ -80,6 +83,7 @@ export function createEmbedClient({ baseUrl, getToken, onTokenChange }: EmbedCli
     session: () => send({ method: 'GET', path: '/session' }),
     list: (query = {}) => send({ method: 'GET', path: '/keys', query }),
     create: (settings = {}) => send({ method: 'POST', path: '/keys', body: settings }),
+    update: (id, settings) => send({ method: 'PATCH', path: keyPath(id), body: settings }),
     rotate: (id, settings = {}) => send({ method: 'POST', path: `${keyPath(id)}/rotate`, body: settings }),
     revoke: (id, settings = {}) => send({ method: 'POST', path: `${keyPath(id)}/revoke`, body: settings }),
     usage: (id, query = {}) => send({ method: 'GET', path: `${keyPath(id)}/usage`, query }),

@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EmbedKey } from '../types.ts'
 import type { At } from './at.ts'
 import { CreateDialog } from './create-dialog.tsx'
+import { EditDialog } from './edit-dialog.tsx'
 import { hear } from './hear.ts'
 import { KeyRow } from './key-row.tsx'
 import type { Keyring, NewSecret, Shown } from './keyring.ts'
@@ -21,7 +22,7 @@ interface AppProps {
 
 type Open =
   | { readonly kind: 'create' }
-  | { readonly kind: 'rotate' | 'revoke'; readonly key: EmbedKey }
+  | { readonly kind: 'edit' | 'rotate' | 'revoke'; readonly key: EmbedKey }
   | { readonly kind: 'secret'; readonly secret: NewSecret }
 
 export function App({ keyring, words, density }: AppProps) {
@@ -67,6 +68,10 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
     // A status that says the same again is not read aloud.
     setSaid('')
     setOpen(next)
+  }
+  const say = (name: 'saidSaved' | 'saidRevoked') => {
+    setSaid(words.text(name))
+    close()
   }
   const show = (secret: NewSecret) => setOpen({ kind: 'secret', secret })
   const retry = () => void keyring.load()
@@ -123,6 +128,7 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
                 of={key}
                 can={session.can}
                 isReplaced={listed.some(({ id }) => id === key.rotated_to)}
+                onEdit={() => ask({ kind: 'edit', key })}
                 onRotate={() => ask({ kind: 'rotate', key })}
                 onRevoke={() => ask({ kind: 'revoke', key })}
               />
@@ -146,17 +152,12 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
           onMade={show}
         />
       )}
+      {open?.kind === 'edit' && (
+        <EditDialog at={at} of={open.key} onClose={close} onDone={() => say('saidSaved')} />
+      )}
       {open?.kind === 'rotate' && <RotateDialog at={at} of={open.key} onClose={close} onMade={show} />}
       {open?.kind === 'revoke' && (
-        <RevokeDialog
-          at={at}
-          of={open.key}
-          onClose={close}
-          onDone={() => {
-            setSaid(words.text('saidRevoked'))
-            close()
-          }}
-        />
+        <RevokeDialog at={at} of={open.key} onClose={close} onDone={() => say('saidRevoked')} />
       )}
       {open?.kind === 'secret' && <SecretDialog at={at} secret={open.secret} onClose={close} />}
     </>

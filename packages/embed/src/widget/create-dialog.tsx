@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
-import type { FieldFault } from '../errors.ts'
 import type { At } from './at.ts'
 import { ChangeDialog } from './change-dialog.tsx'
 import type { NewSecret } from './keyring.ts'
+import { NameField } from './name-field.tsx'
+import { useFaults } from './use-faults.tsx'
 
 interface CreateDialogProps {
   readonly at: At
@@ -12,33 +13,22 @@ interface CreateDialogProps {
   readonly onMade: (secret: NewSecret) => void
 }
 
-const nameMax = 200
-
 export function CreateDialog({ at, scopes, onClose, onMade }: CreateDialogProps) {
   const { words, keyring } = at
   const [name, setName] = useState('')
   const [chosen, setChosen] = useState<readonly string[]>([])
-  const [faults, setFaults] = useState<readonly FieldFault[]>([])
+  const faults = useFaults(words)
   const toggle = (scope: string, isOn: boolean) => {
-    setFaults([])
+    faults.forgive()
     setChosen(isOn ? [...chosen, scope] : chosen.filter(one => one !== scope))
   }
   // A scope that a newer token no longer gives is not asked for.
   const granted = chosen.filter(one => scopes.includes(one))
-  const isRefused = (path: string) => faults.some(one => one.path === path)
-  const marksOf = (path: string) => isRefused(path) && { 'aria-invalid': true, 'aria-describedby': path }
-  const faultOf = (path: string) =>
-    isRefused(path) && (
-      <p id={path} part="fault">
-        {words.text('refused')}
-      </p>
-    )
   const make = async () => {
     const trimmed = name.trim()
-    setFaults([])
-    const asked = keyring.create({ ...(trimmed !== '' && { name: trimmed }), scopes: granted })
-    asked.catch(error => setFaults(error.faults ?? []))
-    onMade(await asked)
+    onMade(
+      await faults.learnFrom(keyring.create({ ...(trimmed !== '' && { name: trimmed }), scopes: granted })),
+    )
   }
   return (
     <ChangeDialog
@@ -49,21 +39,7 @@ export function CreateDialog({ at, scopes, onClose, onMade }: CreateDialogProps)
       make={make}
       onClose={onClose}
     >
-      <label>
-        <span part="label">{words.text('name')}</span>
-        <input
-          part="input"
-          value={name}
-          maxLength={nameMax}
-          autocomplete="off"
-          onInput={event => {
-            setFaults([])
-            setName(event.currentTarget.value)
-          }}
-          {...marksOf('name')}
-        />
-      </label>
-      {faultOf('name')}
+      <NameField words={words} name={name} faults={faults} onName={setName} />
       {scopes.length === 0 ? null : (
         <fieldset>
           <legend part="label">{words.text('scopes')}</legend>
@@ -77,11 +53,11 @@ export function CreateDialog({ at, scopes, onClose, onMade }: CreateDialogProps)
                     part="checkbox"
                     checked={chosen.includes(scope)}
                     onChange={event => toggle(scope, event.currentTarget.checked)}
-                    {...marksOf(path)}
+                    {...faults.marksOf(path)}
                   />
                   <bdi>{scope}</bdi>
                 </label>
-                {faultOf(path)}
+                {faults.faultOf(path)}
               </div>
             )
           })}

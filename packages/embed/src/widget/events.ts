@@ -1,6 +1,8 @@
 /** What each event of the element says. None carries a key or a token. */
 export interface KeyrailEvents {
   created: { id: string; name: string | null; display_prefix: string }
+  /** As it is now. */
+  updated: { id: string; name: string | null; expires_at: string | null }
   /** `id` is the successor. */
   rotated: { id: string; rotated_from: string; display_prefix: string }
   revoked: { id: string }

@@ -9,11 +9,12 @@ interface KeyRowProps {
   readonly can: EmbedSession['can']
   /** Whether the list has its successor: newer than the key, a successor that is missing there is revoked. */
   readonly isReplaced: boolean
+  readonly onEdit: () => void
   readonly onRotate: () => void
   readonly onRevoke: () => void
 }
 
-export function KeyRow({ at, of: key, can, isReplaced, onRotate, onRevoke }: KeyRowProps) {
+export function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onRevoke }: KeyRowProps) {
   const { words, keyring, hasDates } = at
   const name = nameOf(key, words)
   const isOver = hasEnded(key, keyring.now())
@@ -47,6 +48,17 @@ export function KeyRow({ at, of: key, can, isReplaced, onRotate, onRevoke }: Key
       <Bars at={at} id={key.id} />
       {can.write ? (
         <div class="actions" part="actions">
+          {/* A service that is older than the widget says nothing of `update`. */}
+          {can.update && !isOver ? (
+            <button
+              type="button"
+              part="button"
+              aria-label={words.text('editNamed', { name })}
+              onClick={onEdit}
+            >
+              {words.text('edit')}
+            </button>
+          ) : null}
           {mayRotate ? (
             <button
               type="button"

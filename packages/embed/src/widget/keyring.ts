@@ -2,7 +2,7 @@ import { changed } from '../client/calls.ts'
 import type { EmbedClient } from '../client/embed-client.ts'
 import { EmbedError, isEmbedError } from '../client/embed-error.ts'
 import { awaited, type TokenChange } from '../client/tokens.ts'
-import type { EmbedKey, EmbedSession } from '../types.ts'
+import type { EmbedKey, EmbedKeyUpdate, EmbedSession } from '../types.ts'
 import type { Emit } from './events.ts'
 import { createUsage, type UsageFigures } from './usage.ts'
 
@@ -36,6 +36,7 @@ export interface Keyring {
   wake(): void
   /** @throws {EmbedError} as all that change something. */
   create(settings: { name?: string; scopes: string[] }): Promise<NewSecret>
+  update(key: EmbedKey, settings: EmbedKeyUpdate): Promise<void>
   rotate(key: EmbedKey, overlapHours: number): Promise<NewSecret>
   revoke(key: EmbedKey): Promise<void>
   onTokenChange(change: TokenChange): void
@@ -165,6 +166,13 @@ export function createKeyring(client: EmbedClient, emit: Emit): Keyring {
       emit('created', { id: made.id, name: made.name, display_prefix: made.display_prefix })
       void load()
       return { key: made.key }
+    },
+    async update({ id }, settings) {
+      const updated = await change(() => client.update(id, settings))
+      const { name, expires_at } = updated
+      show({ keys: shown.keys?.map(key => (key.id === id ? updated : key)) ?? null })
+      emit('updated', { id, name, expires_at })
+      void load()
     },
     async rotate({ id }, overlapHours) {
       const made = await change(() => client.rotate(id, { overlap_hours: overlapHours }))

@@ -3,7 +3,11 @@ import { nameOf } from './key-words.ts'
 import type { Words } from './words/words.ts'
 
 /** A text with the name of a key in it. Isolated, a name of any script, or with marks of direction, turns nothing around it. */
-export const withName = (name: 'rotateNamed' | 'revokeNamed' | 'revokeAsk', key: EmbedKey, words: Words) =>
+export const withName = (
+  name: 'editNamed' | 'rotateNamed' | 'revokeNamed' | 'revokeAsk',
+  key: EmbedKey,
+  words: Words,
+) =>
   words
     .text(name)
     .split('{name}')

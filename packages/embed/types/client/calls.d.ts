@@ -1,7 +1,7 @@
 import { EmbedError } from './embed-error.js';
 import type { Tokens } from './tokens.js';
 interface Call {
-    readonly method: 'GET' | 'POST';
+    readonly method: 'GET' | 'POST' | 'PATCH';
     readonly path: string;
     readonly query?: object;
     readonly body?: object;

@@ -1,4 +1,4 @@
-import type { CreatedEmbedKey, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedSession, KeyUsage, RevokeBody, RotateBody, RotatedEmbedKey } from '../types.js';
+import type { CreatedEmbedKey, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedKeyUpdate, EmbedSession, KeyUsage, RevokeBody, RotateBody, RotatedEmbedKey } from '../types.js';
 import { type GetToken, type TokenChange } from './tokens.js';
 /** A client for one tenant's keys, with a token that renews itself. It keeps no key. */
 export interface EmbedClient {
@@ -8,6 +8,8 @@ export interface EmbedClient {
     list(query?: EmbedKeyQuery): Promise<EmbedKeys>;
     /** Creates a key. Only this answer has the key itself. */
     create(settings?: EmbedKeyCreate): Promise<CreatedEmbedKey>;
+    /** Renames a key, or lets it expire earlier. Replaces the fields that it names. */
+    update(id: string, settings: EmbedKeyUpdate): Promise<EmbedKey>;
     /** Issues a successor. The old key works until the overlap ends, 24 hours by default. */
     rotate(id: string, settings?: RotateBody): Promise<RotatedEmbedKey>;
     /** Revokes a key for good. Repeating it changes nothing. */

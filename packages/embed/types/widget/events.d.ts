@@ -5,6 +5,12 @@ export interface KeyrailEvents {
         name: string | null;
         display_prefix: string;
     };
+    /** As it is now. */
+    updated: {
+        id: string;
+        name: string | null;
+        expires_at: string | null;
+    };
     /** `id` is the successor. */
     rotated: {
         id: string;

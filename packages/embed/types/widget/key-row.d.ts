@@ -6,8 +6,9 @@ interface KeyRowProps {
     readonly can: EmbedSession['can'];
     /** Whether the list has its successor: newer than the key, a successor that is missing there is revoked. */
     readonly isReplaced: boolean;
+    readonly onEdit: () => void;
     readonly onRotate: () => void;
     readonly onRevoke: () => void;
 }
-export declare function KeyRow({ at, of: key, can, isReplaced, onRotate, onRevoke }: KeyRowProps): import("preact").JSX.Element;
+export declare function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onRevoke }: KeyRowProps): import("preact").JSX.Element;
 export {};

@@ -1,7 +1,7 @@
 import type { EmbedClient } from '../client/embed-client.js';
 import { EmbedError } from '../client/embed-error.js';
 import { type TokenChange } from '../client/tokens.js';
-import type { EmbedKey, EmbedSession } from '../types.js';
+import type { EmbedKey, EmbedKeyUpdate, EmbedSession } from '../types.js';
 import type { Emit } from './events.js';
 import { type UsageFigures } from './usage.js';
 /** What the widget shows, apart from its dialogs. */
@@ -35,6 +35,7 @@ export interface Keyring {
         name?: string;
         scopes: string[];
     }): Promise<NewSecret>;
+    update(key: EmbedKey, settings: EmbedKeyUpdate): Promise<void>;
     rotate(key: EmbedKey, overlapHours: number): Promise<NewSecret>;
     revoke(key: EmbedKey): Promise<void>;
     onTokenChange(change: TokenChange): void;

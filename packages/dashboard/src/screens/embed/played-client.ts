@@ -81,6 +81,11 @@ export function createPlayedClient({ state, rights, env, theme }: Played): Embed
       keys = [key, ...keys]
       return withSecret(key)
     },
+    async update(id, changes) {
+      const key = { ...find(id), ...changes, updated_at: inHours(0) }
+      keys = keys.map(one => (one.id === id ? key : one))
+      return key
+    },
     async rotate(id, { overlap_hours = 24 } = {}) {
       play('rotate')
       const { name, scopes } = find(id)

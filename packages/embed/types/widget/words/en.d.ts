@@ -15,6 +15,12 @@ export declare const en: {
     readonly scopes: 'Scopes';
     readonly create: 'Create key';
     readonly name: 'Name';
+    readonly edit: 'Edit';
+    readonly editNamed: 'Edit {name}';
+    readonly expiresOn: 'Expires on';
+    readonly expiresLead: 'Once set, it can only become earlier.';
+    readonly save: 'Save';
+    readonly saidSaved: 'The key is changed.';
     readonly rotate: 'Rotate';
     readonly rotateNamed: 'Rotate {name}';
     readonly overlap: 'The old key still works for';

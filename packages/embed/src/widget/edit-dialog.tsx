@@ -1,0 +1,73 @@
+import { useState } from 'preact/hooks'
+import type { EmbedKey } from '../types.ts'
+import type { At } from './at.ts'
+import { ChangeDialog } from './change-dialog.tsx'
+import { NameField } from './name-field.tsx'
+import { useFaults } from './use-faults.tsx'
+import { withName } from './with-name.tsx'
+
+interface EditDialogProps {
+  readonly at: At
+  readonly of: EmbedKey
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+/** The day of a moment where the person is, as fields for dates have it. */
+function dayAt(moment: number): string {
+  const minutesBehind = new Date(moment).getTimezoneOffset()
+  return new Date(moment - minutesBehind * 60_000).toISOString().slice(0, 10)
+}
+
+/** Sends what the person has changed, and nothing else: an end that is left alone keeps its time of day. */
+export function EditDialog({ at, of: key, onClose, onDone }: EditDialogProps) {
+  const { words, keyring } = at
+  const oldName = key.name ?? ''
+  const oldEnd = key.expires_at === null ? '' : dayAt(Date.parse(key.expires_at))
+  const [name, setName] = useState(oldName)
+  const [end, setEnd] = useState(oldEnd)
+  const faults = useFaults(words)
+  const make = async () => {
+    const changes = {
+      ...(name !== oldName && { name: name.trim() || null }),
+      // With the end of that day where the person is.
+      ...(end !== oldEnd && { expires_at: new Date(`${end}T23:59:59.999`).toISOString() }),
+    }
+    if (Object.keys(changes).length === 0) return onClose()
+    await faults.learnFrom(keyring.update(key, changes))
+    onDone()
+  }
+  return (
+    <ChangeDialog
+      at={at}
+      title={withName('editNamed', key, words)}
+      action={words.text('save')}
+      kind="primary"
+      make={make}
+      onClose={onClose}
+    >
+      <NameField words={words} name={name} faults={faults} onName={setName} />
+      <label>
+        <span part="label">{words.text('expiresOn')}</span>
+        <input
+          type="date"
+          part="input"
+          value={end}
+          min={dayAt(keyring.now())}
+          max={oldEnd || '9999-12-30'}
+          required={oldEnd !== ''}
+          onInput={event => {
+            faults.forgive()
+            setEnd(event.currentTarget.value)
+          }}
+          {...faults.marksOf('expires_at')}
+          aria-describedby="expires_at lead"
+        />
+      </label>
+      {faults.faultOf('expires_at')}
+      <p id="lead" class="quiet">
+        {words.text('expiresLead')}
+      </p>
+    </ChangeDialog>
+  )
+}

@@ -1,0 +1,11 @@
+import type { EmbedKey } from '../types.js';
+import type { At } from './at.js';
+interface EditDialogProps {
+    readonly at: At;
+    readonly of: EmbedKey;
+    readonly onClose: () => void;
+    readonly onDone: () => void;
+}
+/** Sends what the person has changed, and nothing else: an end that is left alone keeps its time of day. */
+export declare function EditDialog({ at, of: key, onClose, onDone }: EditDialogProps): import("preact").JSX.Element;
+export {};
