@@ -147,7 +147,7 @@ async function treeOf({ page }: Visit): Promise<string[]> {
   const { nodes } = await protocol.send('Accessibility.getFullAXTree')
   await protocol.detach()
   const roles =
-    /^(heading|button|list|dialog|textbox|checkbox|combobox|alert|status|image|group|option|code)$/
+    /^(heading|button|list|dialog|textbox|checkbox|combobox|alert|status|image|group|option|code|Date)$/
   const states = ['modal', 'checked', 'disabled', 'focused', 'busy', 'selected']
   const lines: string[] = []
   const textOf = (id: string): string => {
@@ -188,6 +188,7 @@ test('a screen reader gets the names and states of the list and of each dialog',
     prefix,
     'list "Scopes"',
     'image "0 requests in 30 days."',
+    'button "Edit Build server"',
     'button "Rotate Build server"',
     'button "Revoke Build server"',
     'status ""',
@@ -250,6 +251,18 @@ test('a screen reader gets the names and states of the list and of each dialog',
     'button "Close anyway"',
   ])
   await visit.button('Close anyway').click()
+  await visit.button('Edit Build server').click()
+  assert.deepEqual(await treeOf(visit), [
+    'dialog "Edit Build server" modal',
+    'heading "Edit Build server"',
+    'textbox "Name" focused',
+    'Date "Expires on"',
+    // The browser's own.
+    'button "Show date picker Show date picker"',
+    'button "Cancel"',
+    'button "Save"',
+  ])
+  await visit.button('Cancel').click()
   await visit.button('Rotate Build server').click()
   const rotating = (await treeOf(visit)).map(line => line.replace(/(works until ).+\./, '$1…'))
   assert.deepEqual(rotating, [

@@ -97,7 +97,7 @@ test('Svelte: the component shows the keys of the customer', async () => {
   await visit.leave()
 })
 
-test('Your own: the calls create, rotate and revoke a key', async () => {
+test('Your own: the calls create, rename, rotate and revoke a key', async () => {
   const { vendor, token } = await openVendor()
   const page = `${codeOf('Your own')}
       document.getElementById('app').textContent = JSON.stringify({ can, listed: keys.length, key: created.key })`
@@ -110,11 +110,11 @@ test('Your own: the calls create, rotate and revoke a key', async () => {
   })
   await visit.text('"can"')
   const said = JSON.parse(String(await visit.page.locator('#app').textContent()))
-  assert.deepEqual(said.can, { read: true, write: true, key_scopes: [] })
+  assert.deepEqual(said.can, { read: true, write: true, update: true, key_scopes: [] })
   assert.equal(said.listed, 0)
   assert.match(said.key, /^\w+_live_\w+$/)
   const { body } = await stage.harness.ask('GET', '/v1/keys?include_revoked=true', { token: vendor.live })
-  const made = body.data.filter((one: { name: string }) => one.name === 'Build server')
+  const made = body.data.filter((one: { name: string }) => one.name === 'Build server in Oslo')
   assert.equal(made.length, 2)
   await visit.leave()
 })

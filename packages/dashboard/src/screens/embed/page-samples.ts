@@ -70,6 +70,7 @@ const { data: keys } = await client.list({ limit: 100 })
 
 const created = await client.create({ name: 'Build server' })
 // Show created.key now: no later answer has it.
+await client.update(created.id, { name: 'Build server in Oslo' })
 const successor = await client.rotate(created.id, { overlap_hours: 24 })
 await client.revoke(successor.id)`,
   },
