@@ -59,6 +59,7 @@ const shown: Readonly<Record<string, string | RegExp>> = {
   'Create key': 'orders:write',
   'Create key, known scopes': 'Name',
   'New key, shown once': /_opens_nothing$/,
+  'Edit key': 'Once set, it can only become earlier.',
   'Rotate key': 'The old key still works for',
   'Revoke key': 'This cannot be undone.',
   'Token refused, then renewed': /_opens_nothing$/,
@@ -144,7 +145,7 @@ test('the form marks the field that the service does not accept, until it change
   await visit.leave()
 })
 
-test('the page hears the events of a key that is created, rotated and revoked', async () => {
+test('the page hears the events of a key that is created, changed, rotated and revoked', async () => {
   const { visit, frame, requests } = await openPlayground()
   const dialog = frame.getByRole('dialog')
   const heard = visit.page.getByRole('log', { name: 'What your page hears' })
@@ -154,6 +155,10 @@ test('the page hears the events of a key that is created, rotated and revoked', 
   await frame.getByLabel('I have stored it').check()
   await frame.getByRole('button', { name: 'Done' }).click()
   await heard.getByText(/keyrail-created.*"name":"Tried out"/).waitFor()
+  await frame.getByRole('button', { name: 'Edit Tried out' }).click()
+  await frame.getByLabel('Expires on').fill('2090-01-31')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await heard.getByText(/keyrail-updated.*"expires_at":"2090-/).waitFor()
   await frame.getByRole('button', { name: 'Rotate Tried out' }).click()
   await dialog.getByRole('button', { name: 'Rotate' }).click()
   await frame.getByLabel('I have stored it').check()

@@ -11,7 +11,14 @@ export interface PlayedFailure {
   readonly facts?: EmbedErrorFacts
 }
 
-export type PlayedDialog = 'create' | 'secret' | 'rotate' | 'revoke' | 'refused-create' | 'refused-rotate'
+export type PlayedDialog =
+  | 'create'
+  | 'secret'
+  | 'edit'
+  | 'rotate'
+  | 'revoke'
+  | 'refused-create'
+  | 'refused-rotate'
 
 /** A state in which customers can meet the widget. */
 export interface PlayedState {
@@ -154,6 +161,13 @@ export const playedStates = [
     label: 'New key, shown once',
     says: 'The dialog asks before it closes, until the customer says that the key is stored.',
     opens: 'secret',
+  },
+  {
+    value: 'edit',
+    group: dialogs,
+    label: 'Edit key',
+    says: 'A customer can choose an earlier end than yours, and no later one.',
+    opens: 'edit',
   },
   {
     value: 'rotate',

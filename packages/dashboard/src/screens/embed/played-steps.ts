@@ -24,8 +24,10 @@ export async function openDialog(
     button.focus()
     button.click()
   }
+  if (dialog === 'edit') return await press('[part=key] [part=button]:first-child')
   if (dialog === 'revoke') return await press('[part=key] [part=button]:last-child')
-  if (dialog === 'rotate' || dialog === 'refused-rotate') await press('[part=key] [part=button]')
+  if (dialog === 'rotate' || dialog === 'refused-rotate')
+    await press('[part=key] [part=button]:nth-last-child(2)')
   else await press('.head [part~=primary]')
   const form = await at<HTMLFormElement>('dialog form')
   if (dialog === 'create' || dialog === 'rotate') return
