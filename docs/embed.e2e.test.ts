@@ -11,6 +11,7 @@ import { serverSamples } from '../packages/dashboard/src/screens/embed/server-sa
 import { routes as embedRoutes } from '../packages/server/src/embed/routes.ts'
 import { tokenLengthMax, tokenLifeS } from '../packages/server/src/embed/signed-token.ts'
 import { embeddedAMinute } from '../packages/server/src/keys/quota.ts'
+import { updatedAMinute } from '../packages/server/src/keys/turns.ts'
 import { isSigningPem } from '../packages/server/src/platform/crypto/signing-keys.ts'
 import {
   jwksMaxAgeS,
@@ -135,6 +136,7 @@ test('the times and bounds match the service', () => {
     Number(settings.SERVICE_EMBED_MAX_ACTIVE_KEYS.default),
     embeddedAMinute,
     metAMinute,
+    updatedAMinute,
   ])
 })
 

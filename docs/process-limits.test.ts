@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportsMax } from '../packages/server/src/audit/exports.ts'
 import { inFlightMax, ownEndsInFlightMax } from '../packages/server/src/gate/in-flight.ts'
-import { identifiedAMinute } from '../packages/server/src/keys/identify.ts'
+import { identifiedAMinute, updatedAMinute } from '../packages/server/src/keys/turns.ts'
 import { freeFailures } from '../packages/server/src/people/account-failures.ts'
 import { mostWaiting } from '../packages/server/src/platform/batching.ts'
 import { waitingMax } from '../packages/server/src/platform/crypto/password.ts'
@@ -21,6 +21,7 @@ const mib = (bytes: number) => `${bytes / 1_048_576} MiB`
 /** What the code says, by a beginning of the row. */
 const stated: Record<string, string[]> = {
   'keys that a credential identifies': [`${identifiedAMinute} a minute`],
+  'changes of keys that a tenant makes': [`${updatedAMinute} a minute`],
   'failures in a row': [`${freeFailures}`],
   'passwords that wait': [`${waitingMax}`],
   'requests of a credential under way': [`${inFlightMax}`],

@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { mintToken } from '../../test/embed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeProject, makeTenant, makeVendor, type Vendor } from '../../test/vendor.ts'
+import { updatedAMinute } from '../keys/turns.ts'
 
 const harness = await startHarness()
-const { ask, query } = harness
+const { ask, query, clock } = harness
 const vendor = await makeVendor(harness)
 const token = await mintToken(harness, vendor)
 
@@ -196,4 +197,22 @@ test('a repeated change answers as before, with an Idempotency-Key too, which is
   const first = await send({ expires_at: day(8) })
   assert.deepEqual((await send({ expires_at: day(8) })).body, first.body)
   assert.equal((await send({ expires_at: day(7) })).body.expires_at, day(7))
+})
+
+test('a tenant changes its keys sixty times a minute, with however many tokens, and others as often', async () => {
+  const of = await makeVendor(harness)
+  const { id } = await issueKey(harness, of)
+  const tokens = [await mintToken(harness, of), await mintToken(harness, of)]
+  const rename = (n: number) => update(id, { name: `Name ${n}` }, tokens[n % 2])
+  for (let n = 0; n < updatedAMinute; n += 1) assert.equal((await rename(n)).status, 200)
+  const refused = await rename(updatedAMinute)
+  assert.deepEqual([refused.status, refused.body.code], [429, 'too_many_requests'])
+  const wait = Number(refused.headers['retry-after'])
+  assert.ok(wait >= 1 && wait <= 60, `${wait}`)
+  // What stops a leak does not wait, and another tenant has a minute too.
+  const sibling = { ...of, tenantId: (await makeTenant({ ask }, of)).id }
+  const theirs = await issueKey(harness, sibling)
+  assert.equal((await update(theirs.id, { name: 'New' }, await mintToken(harness, sibling))).status, 200)
+  clock.skip(wait * 1_000)
+  assert.equal((await rename(updatedAMinute)).status, 200)
 })

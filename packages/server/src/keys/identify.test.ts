@@ -7,8 +7,8 @@ import { makePerson } from '../../test/people.ts'
 import { openStatementWork } from '../../test/statement-work.ts'
 import { issueKey, makeProject, makeSecretKey, makeVendor, type Vendor } from '../../test/vendor.ts'
 import { drawToken, tokenDigest } from '../platform/crypto/token.ts'
-import { identifiedAMinute } from './identify.ts'
 import { findKeyByDigestStatement } from './sql.ts'
+import { identifiedAMinute } from './turns.ts'
 
 const harness = await startHarness()
 const { ask, query, clock, logged } = harness

@@ -3,7 +3,7 @@ import type { Cursors } from '../platform/cursor.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { FleetNeeds } from '../policy/propagation.ts'
 import type { EndedRoom } from './ended-room.ts'
-import type { IdentifyTurns } from './identify.ts'
+import type { KeyTurns } from './turns.ts'
 
 /** What revoking a key needs. */
 export type RevokeNeeds = Pick<IssueNeeds, 'clock' | 'randomBytes'>
@@ -21,5 +21,5 @@ export interface IssueNeeds {
 export interface KeyNeeds extends IssueNeeds, FleetNeeds {
   readonly config: IssueNeeds['config'] & FleetNeeds['config']
   readonly cursors: Cursors
-  readonly identifyTurns: IdentifyTurns
+  readonly keyTurns: KeyTurns
 }

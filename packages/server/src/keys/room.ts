@@ -1,8 +1,8 @@
 import type { Room } from '../gate/room.ts'
 import type { Clock } from '../platform/clock.ts'
 import { createEndedRoom } from './ended-room.ts'
-import { createIdentifyTurns } from './identify.ts'
 import { routes } from './routes.ts'
+import { createKeyTurns } from './turns.ts'
 import { pruneEndedKeys } from './upkeep.ts'
 
 interface Outside {
@@ -13,7 +13,7 @@ interface Outside {
 export const keys = {
   routes,
   open: ({ config, clock }: Outside) => ({
-    identifyTurns: createIdentifyTurns(clock),
+    keyTurns: createKeyTurns(clock),
     endedRoom: createEndedRoom(config, clock),
   }),
   chores: () => [pruneEndedKeys],

@@ -1,8 +1,8 @@
 /**
  * Keys issued to tenants. `issue.ts` creates and rotates, `actions.ts` reads, updates and revokes, `search.ts` and
  * `identify.ts` find keys without their ids, `lifecycle.ts` has the rules as values, `rows.ts` the stored shapes,
- * `resource.ts` those of the API, `known-scopes.ts` what a project says about scopes, and `tenant-keys.ts` serves the
- * embed plane.
+ * `resource.ts` those of the API, `known-scopes.ts` what a project says about scopes, `turns.ts` how often a caller may do
+ * something, and `tenant-keys.ts` serves the embed plane.
  */
 
 import { keyRoutes } from '@keyrail/contract/routes/keys'

@@ -10,9 +10,12 @@ import type { IssueNeeds } from './needs.ts'
 import { toKey } from './resource.ts'
 import type { JudgedKeyRow } from './rows.ts'
 import { findKey, listKeys } from './sql.ts'
+import type { KeyTurns } from './turns.ts'
 
 /** What the keys of one tenant need from outside. */
-export type TenantKeyNeeds = IssueNeeds
+export interface TenantKeyNeeds extends IssueNeeds {
+  readonly keyTurns: KeyTurns
+}
 
 /**
  * The keys of one tenant in one project and environment, which are all that an embed token gives access to. Every other
@@ -56,6 +59,7 @@ export async function updateTenantKey(
   id: string,
   body: Pick<KeyUpdate, 'name' | 'expires_at'>,
 ): Promise<Key> {
+  deps.keyTurns.update.take(`${tx.workspaceId} ${keys.tenantId}`)
   const found = await findTenantKey(tx, keys, id)
   return await updateFound(deps, tx, { actor, mayExtend: false }, found, body)
 }

@@ -1,0 +1,58 @@
+import type { Clock } from '../platform/clock.ts'
+import { recentlyUsed } from '../platform/recently-used.ts'
+import { Refusal } from '../platform/refusal.ts'
+
+/** How many keys a credential can identify in a minute, in one process: enough for people, and no check of live traffic. */
+export const identifiedAMinute = 60
+/**
+ * How many changes of its keys a tenant can make with embed tokens in a minute, in one process: each adds to the audit log of the
+ * vendor and goes to every node, and a browser can send any number of requests.
+ */
+export const updatedAMinute = 60
+const windowMs = 60_000
+
+/** Callers that are remembered, about 150 bytes each. */
+const callersMax = 50_000
+
+/** Counts what each caller does, a minute at a time. */
+interface Turns {
+  /** @throws {Refusal} `too_many_requests` when the minute is used up. */
+  take(caller: string): void
+}
+
+export interface KeyTurns {
+  /** By credential. */
+  readonly identify: Turns
+  /** By tenant, with embed tokens. */
+  readonly update: Turns
+}
+
+export const createKeyTurns = (clock: Clock): KeyTurns => ({
+  identify: createTurns(
+    clock,
+    identifiedAMinute,
+    `A credential can identify ${identifiedAMinute} keys a minute. To verify keys, use the policy feed.`,
+  ),
+  update: createTurns(
+    clock,
+    updatedAMinute,
+    `A tenant can change its keys ${updatedAMinute} times a minute with embed tokens.`,
+  ),
+})
+
+function createTurns(clock: Clock, most: number, detail: string): Turns {
+  const windows = recentlyUsed<{ readonly until: number; taken: number }>(callersMax)
+  return {
+    take(caller) {
+      const now = clock.monotonic()
+      const known = windows.get(caller)
+      const window = known !== undefined && now < known.until ? known : { until: now + windowMs, taken: 0 }
+      if (window !== known) windows.set(caller, window)
+      if (window.taken >= most) {
+        const seconds = Math.ceil((window.until - now) / 1_000)
+        throw new Refusal('too_many_requests', detail, { headers: { 'retry-after': String(seconds) } })
+      }
+      window.taken += 1
+    },
+  }
+}
