@@ -128,7 +128,7 @@ test('the form takes no later end, no past one and none in place of one', async 
   await visit.leave()
 })
 
-test('an end that the vendor has brought forward meanwhile is marked at its field, and can be mended', async () => {
+test('an end that is later than the vendor’s new one is marked at its field, and can be fixed', async () => {
   const { vendor, id, visit, stored } = await visitWith({ expires_at: '2090-01-31T09:30:00Z' })
   await visit.button('Edit Build server').click()
   await endOf(visit).fill('2090-01-20')

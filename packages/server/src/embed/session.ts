@@ -34,7 +34,7 @@ const toSession = (
   can: {
     read: scopes.includes('keys:read'),
     write: scopes.includes('keys:write'),
-    // Apart from `write`: a widget that is newer than a service learns from its absence that there is no such route.
+    // Apart from `write`: a widget that is newer than a service learns from its absence that the route is missing.
     update: scopes.includes('keys:write'),
     key_scopes: keyScopesOf({ scopes }),
   },

@@ -177,7 +177,7 @@ test('a revoked key is refused as the vendor’s own change of it is', async () 
   }
 })
 
-test('a change needs keys:write, of which the session tells, and no scope of the key', async () => {
+test('a change needs keys:write, as the session says, and no scope of the key', async () => {
   const { id } = await issueKey(harness, vendor, { scopes: ['admin'] })
   for (const scopes of [[], ['keys:read'], ['key_scope:admin']]) {
     const by = await mintToken(harness, vendor, { scopes })
@@ -199,7 +199,7 @@ test('a repeated change answers as before, with an Idempotency-Key too, which is
   assert.equal((await send({ expires_at: day(7) })).body.expires_at, day(7))
 })
 
-test('a tenant changes its keys sixty times a minute, with however many tokens, and others as often', async () => {
+test('a tenant changes its keys sixty times a minute, with any number of tokens', async () => {
   const of = await makeVendor(harness)
   const { id } = await issueKey(harness, of)
   const tokens = [await mintToken(harness, of), await mintToken(harness, of)]
@@ -209,7 +209,10 @@ test('a tenant changes its keys sixty times a minute, with however many tokens, 
   assert.deepEqual([refused.status, refused.body.code], [429, 'too_many_requests'])
   const wait = Number(refused.headers['retry-after'])
   assert.ok(wait >= 1 && wait <= 60, `${wait}`)
-  // What stops a leak does not wait, and another tenant has a minute too.
+  // A leak is stopped at once.
+  const leaked = await issueKey(harness, of)
+  const revoked = await ask('POST', `/v1/embed/keys/${leaked.id}/revoke`, { token: tokens[0] as string })
+  assert.equal(revoked.status, 200)
   const sibling = { ...of, tenantId: (await makeTenant({ ask }, of)).id }
   const theirs = await issueKey(harness, sibling)
   assert.equal((await update(theirs.id, { name: 'New' }, await mintToken(harness, sibling))).status, 200)
