@@ -110,7 +110,7 @@ function answerTo(path: string): object {
       object: 'embed_session',
       project: { name: 'Payments' },
       env: 'live',
-      can: { read: true, write: true, key_scopes: ['charges:read'] },
+      can: { read: true, write: true, update: true, key_scopes: ['charges:read'] },
       theme: {},
     }
   if (path === 'v1/embed/keys')
