@@ -96,6 +96,7 @@ test('a token without scopes can only read', async () => {
   assert.deepEqual((await ask('GET', '/v1/embed/session', { token: body.token })).body.can, {
     read: true,
     write: false,
+    update: false,
     key_scopes: [],
   })
 })
