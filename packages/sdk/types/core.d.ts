@@ -314,7 +314,7 @@ type KeyList = Paging & {
 	env?: Env;
 	name?: string;
 	includeRevoked?: "true" | "false";
-/** The start of the `name` or the `displayPrefix`, A to Z in any case, or the whole id. Sorts by what matches. */
+/** The start of the `name` or the `displayPrefix`, or of a later word of the name, A to Z in any case, or the whole id. Sorts by what matches. */
 	q?: string;
 /** `expiring`: active, ends within 14 days, the next first. `expired`: not revoked, the last first. Replaces `includeRevoked`. */
 	status?: "active" | "expiring" | "expired" | "revoked";
@@ -436,7 +436,7 @@ type ProjectCreate = {
 };
 type ProjectList = Paging & {
 	slug?: string;
-/** The start of the `name`, A to Z in any case, or the whole id. Sorts by what matches. */
+/** The start of the `name`, or of a later word of the name, A to Z in any case, or the whole id. Sorts by what matches. */
 	q?: string;
 /** Only these ids, with commas between them. Not with `q`. */
 	ids?: string[];
@@ -590,7 +590,7 @@ type TenantCreate = {
 };
 type TenantList = Paging & {
 	/** Your id of the tenant. */externalId?: string;
-/** The start of the `name` or the `externalId`, A to Z in any case, or the whole id. Sorts by what matches. */
+/** The start of the `name` or the `externalId`, or of a later word of the name, A to Z in any case, or the whole id. Sorts by what matches. */
 	q?: string;
 	ids?: string[];
 };
