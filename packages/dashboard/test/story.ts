@@ -139,6 +139,9 @@ export async function tellStory(harness: Harness): Promise<Story> {
     const hour = morning.toISOString()
     const records = issued.map(({ id, busy }) => ({ key_id: id, hour, count: count(busy) }))
     await ask('POST', '/v1/usage/reports', { report_id: randomUUID(), sample_rate: 1, records }, secretKey)
+    const refused = refusals.map(([reason, busy]) => ({ reason, hour, count: count(busy) }))
+    const refusalReport = { report_id: randomUUID(), project_id: projectId, env: 'live', records: refused }
+    await ask('POST', '/v1/usage/refusals', refusalReport, secretKey)
   }
   await moveTo(storyNow)
   await act(owner)
@@ -153,6 +156,15 @@ export async function tellStory(harness: Harness): Promise<Story> {
     busiestKeyId: issued[0]?.id ?? '',
   }
 }
+
+/** Why servers refuse requests, and how many a day. */
+const refusals = [
+  ['unknown_key', 310],
+  ['rate_limited', 140],
+  ['revoked_key', 36],
+  ['expired_key', 9],
+  ['insufficient_scope', 4],
+] as const
 
 const trial = (project_id: string, tenant_id: string) => ({ project_id, tenant_id, name: 'Sandbox' })
 
