@@ -32,10 +32,10 @@ export const serviceFiles = (): SourceFile[] =>
   sourceFiles('packages/server/src/**/*.ts').filter(({ path }) => !/\.test\.ts$|\/test-[^/]*$/.test(path))
 
 /** A string literal, a regular expression that could be taken for one, or a comment. */
-export const token =
+const token =
   /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|(?<=[=(,:?]\s*)\/(?![/*])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g
 
-export const isComment = (text: string) => text.startsWith('/*') || text.startsWith('//')
+const isComment = (text: string) => text.startsWith('/*') || text.startsWith('//')
 
 const withoutComments = (text: string) =>
   text.replace(token, found => (isComment(found) ? found.replace(/[^\n]/g, ' ') : found))
