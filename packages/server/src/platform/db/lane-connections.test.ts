@@ -31,7 +31,7 @@ function openOwn(most: number, isShared: boolean, requestMs = patientBudgets.req
     budgets: { ...patientBudgets, requestMs, silenceMs: 500 },
     idle: createIdleConnections(),
   })
-  test.after(set.close)
+  test.after(() => set.close())
   const pids = async (): Promise<number[]> => {
     const { rows } = await admin.query('select pid from pg_stat_activity where application_name = $1', [
       `keyrail ${name}`,

@@ -52,114 +52,134 @@ interface Carrier {
 /** The pause after a further connection could not be opened beside those that are open, as at the server's limit. Milliseconds. */
 const growPauseMs = 1_000
 
-export function openLaneConnections(parts: LaneConnectionsParts): LaneConnections {
-  const { most, isShared, budgets, idle } = parts
-  const carriers = new Set<Carrier>()
-  const line = new Waiting()
+export const openLaneConnections = (parts: LaneConnectionsParts): LaneConnections => new Carriers(parts)
+
+class Carriers implements LaneConnections {
+  readonly #parts: LaneConnectionsParts
+  readonly #carriers = new Set<Carrier>()
+  readonly #line = new Waiting()
   /** Connections that are being opened, or that Postgres has not ended yet. */
-  let inBetween = 0
-  let lost = 0
-  let growsAt = 0
-  let isClosed = false
+  #inBetween = 0
+  #lost = 0
+  #growsAt = 0
+  #isClosed = false
 
-  const forget = (carrier: Carrier, why: unknown = new Error('Connection terminated')): boolean => {
-    if (!carriers.delete(carrier)) return false
-    lost += 1
-    carrier.gone.reject(why)
-    line.callOne()
-    return true
+  constructor(parts: LaneConnectionsParts) {
+    this.#parts = parts
+    parts.idle.add(() => {
+      for (const carrier of this.#carriers) if (carrier.sentAt.length === 0) this.#drop(carrier)
+    })
   }
-  const drop = (carrier: Carrier, why?: unknown): boolean => {
-    destroySocket(carrier.client)
-    return forget(carrier, why)
-  }
-  /** It broke by itself, unless it was dropped before. */
-  const lose = (carrier: Carrier, error: unknown) => {
-    if (drop(carrier, error) && isBroken(error)) idle.dropAll()
-  }
-  idle.add(() => {
-    for (const carrier of carriers) if (carrier.sentAt.length === 0) drop(carrier)
-  })
 
-  const open = async (sentAt: number[], reopened: () => void): Promise<Carrier> => {
-    inBetween += 1
+  async carry<T>(
+    send: (client: pg.Client, giveUp: () => void) => Promise<T>,
+    reopened: () => void,
+  ): Promise<T> {
+    const sentAt = performance.now()
+    const carrier = await this.#take(sentAt, reopened)
+    const answering = send(carrier.client, () => this.#drop(carrier)).catch(error => {
+      if (isConnectionLost(error)) this.#lose(carrier, error)
+      throw error
+    })
+    // By then every caller has its answer.
+    const timer = setTimeout(() => void this.#end(carrier, answering), this.#parts.budgets.requestMs)
     try {
-      const client = await openClient(parts)
+      return await Promise.race([answering, carrier.gone.promise])
+    } finally {
+      clearTimeout(timer)
+      carrier.sentAt.splice(carrier.sentAt.indexOf(sentAt), 1)
+      if (carrier.sentAt.length === 0) this.#line.callOne()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#carriers].map(({ client }) => client.end()))
+    this.#carriers.clear()
+  }
+
+  async #take(sentAt: number, reopened: () => void): Promise<Carrier> {
+    for (let isCalled = false; ; isCalled = true) {
+      const isMyTurn = isCalled || this.#line.isEmpty
+      const chosen = isMyTurn ? this.#choose() : null
+      if (chosen !== null) {
+        if (chosen.sentAt.push(sentAt) > 1) this.#grow(reopened)
+        return chosen
+      }
+      if (isMyTurn && this.#hasRoom()) return await this.#open([sentAt], reopened)
+      await this.#line.wait(sentAt + this.#parts.budgets.requestMs, isCalled)
+    }
+  }
+
+  /** Chooses one that is free, or else the one whose answer is due last: so few wait behind a batch that is stuck. */
+  #choose(): Carrier | null {
+    let best: Carrier | null = null
+    for (const carrier of this.#carriers)
+      if (
+        (this.#parts.isShared || carrier.sentAt.length === 0) &&
+        (best === null || headOf(carrier) > headOf(best))
+      )
+        best = carrier
+    return best
+  }
+
+  #hasRoom(): boolean {
+    return this.#carriers.size + this.#inBetween < this.#parts.most
+  }
+
+  /** Opens a further connection for the batches to come. This one does not wait for it. */
+  #grow(reopened: () => void): void {
+    if (!this.#hasRoom() || this.#inBetween > 0 || performance.now() < this.#growsAt) return
+    this.#open([], reopened).catch(() => {
+      this.#growsAt = performance.now() + growPauseMs
+    })
+  }
+
+  async #open(sentAt: number[], reopened: () => void): Promise<Carrier> {
+    this.#inBetween += 1
+    try {
+      const client = await openClient(this.#parts)
       const carrier: Carrier = { client, sentAt, gone: Promise.withResolvers<never>() }
       carrier.gone.promise.catch(() => {})
-      client.on('error', error => lose(carrier, error))
-      if (isClosed) destroySocket(client)
-      carriers.add(carrier)
-      if (lost > 0) {
-        lost -= 1
+      client.on('error', error => this.#lose(carrier, error))
+      if (this.#isClosed) destroySocket(client)
+      this.#carriers.add(carrier)
+      if (this.#lost > 0) {
+        this.#lost -= 1
         reopened()
       }
       return carrier
     } finally {
-      inBetween -= 1
-      line.callOne()
+      this.#inBetween -= 1
+      this.#line.callOne()
     }
-  }
-  const hasRoom = () => carriers.size + inBetween < most
-  /** Opens a further connection for the batches to come. This one does not wait for it. */
-  const grow = (reopened: () => void) => {
-    if (!hasRoom() || inBetween > 0 || performance.now() < growsAt) return
-    open([], reopened).catch(() => {
-      growsAt = performance.now() + growPauseMs
-    })
-  }
-  /** Chooses one that is free, or else the one whose answer is due last: so few wait behind a batch that is stuck. */
-  const choose = (): Carrier | null => {
-    let best: Carrier | null = null
-    for (const carrier of carriers)
-      if ((isShared || carrier.sentAt.length === 0) && (best === null || headOf(carrier) > headOf(best)))
-        best = carrier
-    return best
-  }
-  const take = async (sentAt: number, reopened: () => void): Promise<Carrier> => {
-    for (let isCalled = false; ; isCalled = true) {
-      const isMyTurn = isCalled || line.isEmpty
-      const chosen = isMyTurn ? choose() : null
-      if (chosen !== null) {
-        if (chosen.sentAt.push(sentAt) > 1) grow(reopened)
-        return chosen
-      }
-      if (isMyTurn && hasRoom()) return await open([sentAt], reopened)
-      await line.wait(sentAt + budgets.requestMs, isCalled)
-    }
-  }
-  /** Its place is free once Postgres has ended it. */
-  const end = async (carrier: Carrier, answering: Promise<unknown>) => {
-    if (!forget(carrier)) return
-    inBetween += 1
-    await endRunning(carrier.client, answering, budgets.silenceMs)
-    inBetween -= 1
-    line.callOne()
   }
 
-  return {
-    async carry(send, reopened) {
-      const sentAt = performance.now()
-      const carrier = await take(sentAt, reopened)
-      const answering = send(carrier.client, () => drop(carrier)).catch(error => {
-        if (isConnectionLost(error)) lose(carrier, error)
-        throw error
-      })
-      // By then every caller has its answer.
-      const timer = setTimeout(() => void end(carrier, answering), budgets.requestMs)
-      try {
-        return await Promise.race([answering, carrier.gone.promise])
-      } finally {
-        clearTimeout(timer)
-        carrier.sentAt.splice(carrier.sentAt.indexOf(sentAt), 1)
-        if (carrier.sentAt.length === 0) line.callOne()
-      }
-    },
-    async close() {
-      isClosed = true
-      await Promise.all([...carriers].map(({ client }) => client.end()))
-      carriers.clear()
-    },
+  /** It broke by itself, unless it was dropped before. */
+  #lose(carrier: Carrier, error: unknown): void {
+    if (this.#drop(carrier, error) && isBroken(error)) this.#parts.idle.dropAll()
+  }
+
+  #drop(carrier: Carrier, why?: unknown): boolean {
+    destroySocket(carrier.client)
+    return this.#forget(carrier, why)
+  }
+
+  #forget(carrier: Carrier, why: unknown = new Error('Connection terminated')): boolean {
+    if (!this.#carriers.delete(carrier)) return false
+    this.#lost += 1
+    carrier.gone.reject(why)
+    this.#line.callOne()
+    return true
+  }
+
+  /** Its place is free once Postgres has ended it. */
+  async #end(carrier: Carrier, answering: Promise<unknown>): Promise<void> {
+    if (!this.#forget(carrier)) return
+    this.#inBetween += 1
+    await endRunning(carrier.client, answering, this.#parts.budgets.silenceMs)
+    this.#inBetween -= 1
+    this.#line.callOne()
   }
 }
 
