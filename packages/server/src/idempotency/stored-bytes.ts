@@ -104,7 +104,7 @@ export function openStoredBytes(
       allowance.add(place, rowBytes + bytes)
       note(place, Math.ceil(ttlMs / hourMs), rowBytes + bytes)
     },
-    nearest: allowance.nearest,
+    nearest: () => allowance.nearest(),
     flush,
     async close() {
       await allowance.close()

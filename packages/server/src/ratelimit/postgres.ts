@@ -32,8 +32,8 @@ export function openPostgresCounters(lanes: Lanes, allowance: Allowance): Counte
       if (tally === null) throw new Refusal('counter_limit_reached')
       return tally
     },
-    nearestToLimit: allowance.nearest,
-    close: allowance.close,
+    nearestToLimit: () => allowance.nearest(),
+    close: () => allowance.close(),
   }
 }
 

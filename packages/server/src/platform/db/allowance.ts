@@ -80,95 +80,113 @@ const restTimes = 20
  * All projects of an environment together may have as much as four full ones. Beyond that, an existing project still gets
  * its equal part of it, so that neither other projects nor invented ids of projects take its room.
  */
-export function createAllowance(options: AllowanceOptions): Allowance {
-  const { limit, unprovenPart = 1, count, monotonic, log } = options
-  const projects = recentlyUsed<Known>(placesMax)
-  const wholes = recentlyUsed<Known>(placesMax)
-  const due: Known[] = []
-  let counting: Promise<void> | null = null
-  let isClosed = false
-  let restUntil = 0
+export const createAllowance = (options: AllowanceOptions): Allowance => new CountedAllowance(options)
 
-  const mostOf = ({ projectId }: CountedPlace, isProven: boolean) =>
-    Math.floor(limit * (isProven ? 1 : unprovenPart)) * (projectId === null ? fullProjects : 1)
-  const knownOf = (place: CountedPlace): Known => {
+class CountedAllowance implements Allowance {
+  readonly #options: AllowanceOptions
+  readonly #unprovenPart: number
+  readonly #projects = recentlyUsed<Known>(placesMax)
+  readonly #wholes = recentlyUsed<Known>(placesMax)
+  readonly #due: Known[] = []
+  #counting: Promise<void> | null = null
+  #isClosed = false
+  #restUntil = 0
+
+  constructor(options: AllowanceOptions) {
+    this.#options = options
+    this.#unprovenPart = options.unprovenPart ?? 1
+  }
+
+  hasRoom(place: Place, more: number): boolean {
+    const own = this.#knownOf(place)
+    const whole = this.#wholeOf(place)
+    const isOwnFull = usedOf(own) + more > own.most
+    const isWholeFull = usedOf(whole) + more > whole.most
+    if (isOwnFull) this.#look(own)
+    if (isWholeFull) this.#look(whole)
+    if (isOwnFull) return false
+    if (!isWholeFull) return true
+    const isReal = whole.projectIds.has(place.projectId)
+    return isReal && usedOf(own) + more <= whole.most / whole.projectIds.size
+  }
+
+  add(place: Place, more: number): void {
+    for (const own of [this.#knownOf(place), this.#wholeOf(place)]) {
+      own.added += more
+      this.#look(own)
+    }
+  }
+
+  nearest(): number {
+    let nearest = 0
+    for (const known of [this.#projects, this.#wholes])
+      for (const own of known.values())
+        nearest = Math.max(nearest, own.most === 0 ? 1 : usedOf(own) / own.most)
+    return nearest
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#counting
+  }
+
+  #mostOf({ projectId }: CountedPlace, isProven: boolean): number {
+    const { limit } = this.#options
+    return Math.floor(limit * (isProven ? 1 : this.#unprovenPart)) * (projectId === null ? fullProjects : 1)
+  }
+
+  #knownOf(place: CountedPlace): Known {
     const { workspaceId, env, projectId } = place
-    const known = projectId === null ? wholes : projects
+    const known = projectId === null ? this.#wholes : this.#projects
     const name = projectId === null ? `${workspaceId} ${env}` : `${workspaceId} ${env} ${projectId}`
     let own = known.get(name)
     if (own === undefined) {
-      const most = mostOf(place, true)
+      const most = this.#mostOf(place, true)
       own = { place, counted: 0, added: 0, countedAt: never, isDue: false, most, projectIds: none }
       known.set(name, own)
     }
     return own
   }
-  const countDue = async () => {
-    for (let own = due.shift(); own !== undefined && !isClosed; own = due.shift()) {
+
+  #wholeOf({ workspaceId, env }: Place): Known {
+    return this.#knownOf({ workspaceId, env, projectId: null })
+  }
+
+  /** Whether too little is known, or rows may have been pruned since. */
+  #look(own: Known): void {
+    if (own.isDue || this.#isClosed) return
+    const isNear = usedOf(own) >= own.most * (1 - part)
+    // Until the first count the process does not know whether the workspace is proven.
+    const enough = own.most * part * (own.countedAt === never ? this.#unprovenPart : 1)
+    if (own.added < enough && !isNear) return
+    const now = this.#options.monotonic()
+    if (now < this.#restUntil || now - own.countedAt < restMs) return
+    own.isDue = true
+    this.#due.push(own)
+    this.#counting ??= this.#countDue()
+  }
+
+  async #countDue(): Promise<void> {
+    const { count, monotonic, log } = this.#options
+    for (let own = this.#due.shift(); own !== undefined && !this.#isClosed; own = this.#due.shift()) {
       const { place } = own
       const before = own.added
       const began = monotonic()
       try {
-        const { held, isProven, projectIds } = await count(place, isProven => mostOf(place, isProven))
+        const { held, isProven, projectIds } = await count(place, isProven => this.#mostOf(place, isProven))
         own.counted = held
         own.added -= before
-        own.most = mostOf(place, isProven)
+        own.most = this.#mostOf(place, isProven)
         if (place.projectId === null) own.projectIds = new Set(projectIds)
       } catch (error) {
         // The last known value stays, and the count is repeated.
         log.warn({ err: error }, 'counting a workspace’s allowance failed')
       }
       own.countedAt = monotonic()
-      restUntil = own.countedAt + restTimes * (own.countedAt - began)
+      this.#restUntil = own.countedAt + restTimes * (own.countedAt - began)
       own.isDue = false
     }
-    counting = null
-  }
-  /** Whether too little is known, or rows may have been pruned since. */
-  const look = (own: Known) => {
-    if (own.isDue || isClosed) return
-    const isNear = usedOf(own) >= own.most * (1 - part)
-    // Until the first count the process does not know whether the workspace is proven.
-    const enough = own.most * part * (own.countedAt === never ? unprovenPart : 1)
-    if (own.added < enough && !isNear) return
-    const now = monotonic()
-    if (now < restUntil || now - own.countedAt < restMs) return
-    own.isDue = true
-    due.push(own)
-    counting ??= countDue()
-  }
-  const wholeOf = ({ workspaceId, env }: Place) => knownOf({ workspaceId, env, projectId: null })
-
-  return {
-    hasRoom(place, more) {
-      const own = knownOf(place)
-      const whole = wholeOf(place)
-      const isOwnFull = usedOf(own) + more > own.most
-      const isWholeFull = usedOf(whole) + more > whole.most
-      if (isOwnFull) look(own)
-      if (isWholeFull) look(whole)
-      if (isOwnFull) return false
-      if (!isWholeFull) return true
-      const isReal = whole.projectIds.has(place.projectId)
-      return isReal && usedOf(own) + more <= whole.most / whole.projectIds.size
-    },
-    add(place, more) {
-      for (const own of [knownOf(place), wholeOf(place)]) {
-        own.added += more
-        look(own)
-      }
-    },
-    nearest() {
-      let nearest = 0
-      for (const known of [projects, wholes])
-        for (const own of known.values())
-          nearest = Math.max(nearest, own.most === 0 ? 1 : usedOf(own) / own.most)
-      return nearest
-    },
-    async close() {
-      isClosed = true
-      await counting
-    },
+    this.#counting = null
   }
 }
 
