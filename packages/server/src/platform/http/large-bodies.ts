@@ -55,100 +55,129 @@ type Obstacle = 'owner' | 'others'
 /** Sets the total bytes of one request. If it may not refuse, it exceeds the room. */
 type Share = (bytes: number, mayRefuse?: boolean) => void
 
-export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies {
-  let held = 0
-  const owners = new WeakMap<ServerResponse, Names>()
-  const heldBy = new Map<string, number>()
-  const ownerOf = (response: ServerResponse): Names => owners.get(response) ?? []
-  const take = (owner: Names, bytes: number) => {
-    held += bytes
-    for (const name of owner) {
-      const own = (heldBy.get(name) ?? 0) + bytes
-      if (own === 0) heldBy.delete(name)
-      else heldBy.set(name, own)
+export const createLargeBodies = (bytesMax: number = largeBytesMax): LargeBodies =>
+  new ReservedBytes(bytesMax)
+
+class ReservedBytes implements LargeBodies {
+  readonly #bytesMax: number
+  #held = 0
+  readonly #owners = new WeakMap<ServerResponse, Names>()
+  readonly #heldBy = new Map<string, number>()
+  readonly #answers = new WeakMap<ServerResponse, Share>()
+  /** Payloads that are being sent, and the number of their receivers. */
+  readonly #sent = new Map<Buffer, number>()
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  ownedBy(response: ServerResponse, owner: string, caller?: string): void {
+    this.#owners.set(response, caller === undefined ? [owner] : [owner, `${owner} ${caller}`])
+  }
+
+  holdAnswer(response: ServerResponse, bytes: number): void {
+    if (bytes > smallBytesMax) this.#shareOf(response)(bytes)
+  }
+
+  holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void {
+    if (payload.length <= smallBytesMax || isGone(response)) return
+    if (Buffer.isBuffer(payload)) this.#holdBuffer(response, payload, mayRefuse)
+    else this.#shareOf(response)(payload.length, mayRefuse)
+  }
+
+  holdBody(
+    request: IncomingMessage,
+    response: ServerResponse,
+    most: number,
+  ): ((arrived: number) => void) | null {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+    if (length === undefined && encoding === undefined) return null
+    const announced = Number(length ?? 0)
+    // A body that announces too much is refused and not read.
+    if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
+    // The announced length reserves nothing, since the body may never come. But a body without room need not
+    // begin.
+    refuseWithout(this.#keptBy(this.#ownerOf(response), announced))
+    const share = this.#openShare(response)
+    return arrived => {
+      try {
+        share(arrived)
+      } catch (error) {
+        throw error instanceof Refusal ? withHeaders(error, stayingOpen(response)) : error
+      }
     }
   }
-  const answers = new WeakMap<ServerResponse, Share>()
-  /** Payloads that are being sent, and the number of their receivers. */
-  const sent = new Map<Buffer, number>()
-  const roomFor = (bytes: number) => (bytes > mediumMax ? bytesMax : bytesMax + mediumBytesMax)
+
+  held(): number {
+    return this.#held
+  }
+
+  #ownerOf(response: ServerResponse): Names {
+    return this.#owners.get(response) ?? []
+  }
+
+  #take(owner: Names, bytes: number): void {
+    this.#held += bytes
+    for (const name of owner) {
+      const own = (this.#heldBy.get(name) ?? 0) + bytes
+      if (own === 0) this.#heldBy.delete(name)
+      else this.#heldBy.set(name, own)
+    }
+  }
+
+  #roomFor(bytes: number): number {
+    return bytes > mediumMax ? this.#bytesMax : this.#bytesMax + mediumBytesMax
+  }
+
   /**
    * @param had the bytes that the request has reserved already and would release.
    * @returns who keeps it from that room: its owner, or others; null: there is room.
    */
-  const keptBy = (owner: Names, bytes: number, had = 0): Obstacle | null => {
+  #keptBy(owner: Names, bytes: number, had = 0): Obstacle | null {
     const isOwn = owner.some((name, level) => {
-      const others = (heldBy.get(name) ?? 0) - had
-      return others > 0 && others + bytes > bytesMax / 2 ** (level + 1)
+      const others = (this.#heldBy.get(name) ?? 0) - had
+      return others > 0 && others + bytes > this.#bytesMax / 2 ** (level + 1)
     })
     if (isOwn) return 'owner'
-    return held - had + bytes > roomFor(bytes) ? 'others' : null
+    return this.#held - had + bytes > this.#roomFor(bytes) ? 'others' : null
   }
-  const openShare = (response: ServerResponse): Share => {
+
+  #openShare(response: ServerResponse): Share {
     let own = 0
-    const owner = ownerOf(response)
+    const owner = this.#ownerOf(response)
     return (bytes, mayRefuse = true) => {
       if (bytes <= Math.max(own, smallBytesMax)) return
       // A response that is already gone never closes, and would keep its share.
       if (isGone(response)) throw new ClientGone()
-      if (mayRefuse) refuseWithout(keptBy(owner, bytes, own))
+      if (mayRefuse) refuseWithout(this.#keptBy(owner, bytes, own))
       // It closes after its last byte, and when the caller hangs up.
-      if (own === 0) response.once('close', () => take(owner, -own))
-      take(owner, bytes - own)
+      if (own === 0) response.once('close', () => this.#take(owner, -own))
+      this.#take(owner, bytes - own)
       own = bytes
     }
   }
-  const shareOf = (response: ServerResponse): Share => {
-    const share = answers.get(response) ?? openShare(response)
-    answers.set(response, share)
+
+  #shareOf(response: ServerResponse): Share {
+    const share = this.#answers.get(response) ?? this.#openShare(response)
+    this.#answers.set(response, share)
     return share
   }
-  const holdBuffer = (response: ServerResponse, bytes: Buffer, mayRefuse: boolean) => {
+
+  #holdBuffer(response: ServerResponse, bytes: Buffer, mayRefuse: boolean): void {
     // All receivers belong to one workspace, so the first one can be the owner.
-    const owner = ownerOf(response)
-    const holders = sent.get(bytes) ?? 0
+    const owner = this.#ownerOf(response)
+    const holders = this.#sent.get(bytes) ?? 0
     if (holders === 0) {
-      if (mayRefuse) refuseWithout(keptBy(owner, bytes.length))
-      take(owner, bytes.length)
+      if (mayRefuse) refuseWithout(this.#keptBy(owner, bytes.length))
+      this.#take(owner, bytes.length)
     }
-    sent.set(bytes, holders + 1)
+    this.#sent.set(bytes, holders + 1)
     response.once('close', () => {
-      const left = (sent.get(bytes) ?? 1) - 1
-      if (left > 0) return void sent.set(bytes, left)
-      sent.delete(bytes)
-      take(owner, -bytes.length)
+      const left = (this.#sent.get(bytes) ?? 1) - 1
+      if (left > 0) return void this.#sent.set(bytes, left)
+      this.#sent.delete(bytes)
+      this.#take(owner, -bytes.length)
     })
-  }
-  return {
-    ownedBy: (response, owner, caller) =>
-      void owners.set(response, caller === undefined ? [owner] : [owner, `${owner} ${caller}`]),
-    holdAnswer(response, bytes) {
-      if (bytes > smallBytesMax) shareOf(response)(bytes)
-    },
-    holdSent(response, payload, mayRefuse) {
-      if (payload.length <= smallBytesMax || isGone(response)) return
-      if (Buffer.isBuffer(payload)) holdBuffer(response, payload, mayRefuse)
-      else shareOf(response)(payload.length, mayRefuse)
-    },
-    holdBody(request, response, most) {
-      const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
-      if (length === undefined && encoding === undefined) return null
-      const announced = Number(length ?? 0)
-      // A body that announces too much is refused and not read.
-      if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
-      // The announced length reserves nothing, since the body may never come. But a body without room need not
-      // begin.
-      refuseWithout(keptBy(ownerOf(response), announced))
-      const share = openShare(response)
-      return arrived => {
-        try {
-          share(arrived)
-        } catch (error) {
-          throw error instanceof Refusal ? withHeaders(error, stayingOpen(response)) : error
-        }
-      }
-    },
-    held: () => held,
   }
 }
 
