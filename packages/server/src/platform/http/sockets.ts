@@ -78,49 +78,42 @@ interface Busy {
  * Bounds what the connections of a server may use.
  * @returns the listener to use instead of `handle`. Once the server closes, every response ends its connection.
  */
-export function boundSockets(
+export const boundSockets = (
   handle: RequestListener,
   limits: SocketLimits = socketLimits,
   refuse: (response: ServerResponse) => void = response => response.writeHead(429, closing).end(),
-): { listener: RequestListener; watch(server: Server): void } {
-  let { inFlightMax } = limits
-  const busy = new Map<Socket, Busy>()
-  const quiet = createQuietSockets(limits)
-  let isClosing = false
-  let droppedOfAll = 0
+): { listener: RequestListener; watch(server: Server): void } => new BoundSockets(handle, limits, refuse)
 
-  /**
-   * Leaves a request unread, because its sender has too many in flight. Those before it are answered; then the first that is
-   * left gets the reason, and the connection closes.
-   */
-  const drop = (socket: Socket, state: Busy, left: ServerResponse) => {
-    if (droppedOfAll >= droppedMax) return void socket.destroy()
-    state.dropped += 1
-    droppedOfAll += 1
-    if (state.dropped > 1) return
-    socket.once('close', () => {
-      droppedOfAll -= state.dropped
-    })
-    // Nothing more is read: Node would keep every request that it parses while the socket is open.
-    socket.pause()
-    if (!isClosing) return refuse(left)
-    // The response in flight is the last one; under RFC 9112 §9.3.2 the sender repeats the others.
-    const { response } = state
-    if (response.headersSent) response.once('finish', () => socket.destroySoon())
-    else response.shouldKeepAlive = false
+class BoundSockets {
+  readonly #handle: RequestListener
+  readonly #limits: SocketLimits
+  readonly #refuse: (response: ServerResponse) => void
+  #inFlightMax: number
+  readonly #busy = new Map<Socket, Busy>()
+  readonly #quiet: ReturnType<typeof createQuietSockets>
+  #isClosing = false
+  #droppedOfAll = 0
+
+  constructor(handle: RequestListener, limits: SocketLimits, refuse: (response: ServerResponse) => void) {
+    this.#handle = handle
+    this.#limits = limits
+    this.#refuse = refuse
+    this.#inFlightMax = limits.inFlightMax
+    this.#quiet = createQuietSockets(limits)
   }
-  const listener: RequestListener = (request, response) => {
+
+  readonly listener: RequestListener = (request, response) => {
     const { socket } = request
     // It came behind one that closes the connection. Under RFC 9112 §9.6 it is not processed.
     if (isMuted(socket)) return
-    quiet.forget(socket)
-    const own = busy.get(socket)
+    this.#quiet.forget(socket)
+    const own = this.#busy.get(socket)
     // Requests behind a dropped one are dropped too, or they would be answered out of order.
-    if (own !== undefined && (own.dropped > 0 || own.inFlight >= inFlightMax))
-      return drop(socket, own, response)
+    if (own !== undefined && (own.dropped > 0 || own.inFlight >= this.#inFlightMax))
+      return this.#drop(socket, own, response)
     const now = performance.now()
     const state = own ?? ({ inFlight: 0, dropped: 0, taken: 0, takenAt: now } as Busy)
-    if (own === undefined) busy.set(socket, state)
+    if (own === undefined) this.#busy.set(socket, state)
     state.inFlight += 1
     state.request = request
     state.response = response
@@ -129,44 +122,64 @@ export function boundSockets(
     state.refusedAt = null
     response.once('close', () => {
       state.inFlight -= 1
-      if (state.inFlight === 0 && (socket.destroyed || state.request.complete)) rest(socket)
+      if (state.inFlight === 0 && (socket.destroyed || state.request.complete)) this.#rest(socket)
     })
     // The client learns that the connection is over before it sends another request.
-    if (isClosing) response.shouldKeepAlive = false
+    if (this.#isClosing) response.shouldKeepAlive = false
     boundPieces(request, response)
-    handle(request, response)
-  }
-  const rest = (socket: Socket) => {
-    busy.delete(socket)
-    quiet.keep(socket)
+    this.#handle(request, response)
   }
 
-  const look = () => {
-    const now = performance.now()
-    for (const [socket, state] of busy) {
-      if (socket.destroyed) busy.delete(socket)
-      else if (isStuck(socket, state, now, limits)) socket.destroy()
-      else if (!state.request.complete) hurry(socket, state, now, limits)
-      else if (state.inFlight === 0) rest(socket)
+  watch(server: Server): void {
+    // Requests of a TLS server come from the socket behind the handshake, which has its own bound.
+    server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', this.#quiet.open)
+    const timer = setInterval(() => this.#look(), this.#limits.lookMs).unref()
+    // `close` calls this first. Node would cut kept connections off, also those whose next request is under way.
+    server.closeIdleConnections = () => {
+      if (this.#isClosing) return
+      this.#isClosing = true
+      this.#inFlightMax = 1
+      for (const { inFlight, response } of this.#busy.values())
+        if (inFlight > 0 && !response.headersSent) response.shouldKeepAlive = false
+      server.once('close', this.#quiet.cutOff())
     }
+    server.once('close', () => clearInterval(timer))
   }
-  return {
-    listener,
-    watch(server) {
-      // Requests of a TLS server come from the socket behind the handshake, which has its own bound.
-      server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', quiet.open)
-      const timer = setInterval(look, limits.lookMs).unref()
-      // `close` calls this first. Node would cut kept connections off, also those whose next request is under way.
-      server.closeIdleConnections = () => {
-        if (isClosing) return
-        isClosing = true
-        inFlightMax = 1
-        for (const { inFlight, response } of busy.values())
-          if (inFlight > 0 && !response.headersSent) response.shouldKeepAlive = false
-        server.once('close', quiet.cutOff())
-      }
-      server.once('close', () => clearInterval(timer))
-    },
+
+  /**
+   * Leaves a request unread, because its sender has too many in flight. Those before it are answered; then the first that is
+   * left gets the reason, and the connection closes.
+   */
+  #drop(socket: Socket, state: Busy, left: ServerResponse): void {
+    if (this.#droppedOfAll >= droppedMax) return void socket.destroy()
+    state.dropped += 1
+    this.#droppedOfAll += 1
+    if (state.dropped > 1) return
+    socket.once('close', () => {
+      this.#droppedOfAll -= state.dropped
+    })
+    // Nothing more is read: Node would keep every request that it parses while the socket is open.
+    socket.pause()
+    if (!this.#isClosing) return void this.#refuse(left)
+    // The response in flight is the last one; under RFC 9112 §9.3.2 the sender repeats the others.
+    const { response } = state
+    if (response.headersSent) response.once('finish', () => socket.destroySoon())
+    else response.shouldKeepAlive = false
+  }
+
+  #rest(socket: Socket): void {
+    this.#busy.delete(socket)
+    this.#quiet.keep(socket)
+  }
+
+  #look(): void {
+    const now = performance.now()
+    for (const [socket, state] of this.#busy) {
+      if (socket.destroyed) this.#busy.delete(socket)
+      else if (isStuck(socket, state, now, this.#limits)) socket.destroy()
+      else if (!state.request.complete) hurry(socket, state, now, this.#limits)
+      else if (state.inFlight === 0) this.#rest(socket)
+    }
   }
 }
 
