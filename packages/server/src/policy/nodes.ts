@@ -79,16 +79,78 @@ type Acknowledged = (seconds: number) => void
  * @param noteMs how long a poll waits for its node to be recorded. A longer wait would risk the poll itself.
  * @param acknowledged null: nothing is measured.
  */
-export function openNodes(
+export const openNodes = (
   lanes: Lanes,
   clock: Clock,
   storeClock: StoreClock,
   noteMs: number,
   acknowledged: Acknowledged | null,
-): Nodes {
-  const remembered = recentlyUsed<{ version: number; floor: number; at: number }>(mostRemembered)
-  const unwritten = new UnwrittenNodes(clock.monotonic)
-  const writes = lanes.open<Sighting, boolean>({
+): Nodes => new RecordedNodes(openWrites(lanes, acknowledged), openCounts(lanes), clock, storeClock, noteMs)
+
+class RecordedNodes implements Nodes {
+  readonly #remembered = recentlyUsed<{ version: number; floor: number; at: number }>(mostRemembered)
+  readonly #unwritten: UnwrittenNodes
+  readonly #writes: ReturnType<typeof openWrites>
+  readonly #counts: ReturnType<typeof openCounts>
+  readonly #clock: Clock
+  readonly #storeClock: StoreClock
+  readonly #noteMs: number
+
+  constructor(
+    writes: ReturnType<typeof openWrites>,
+    counts: ReturnType<typeof openCounts>,
+    clock: Clock,
+    storeClock: StoreClock,
+    noteMs: number,
+  ) {
+    this.#unwritten = new UnwrittenNodes(clock.monotonic)
+    this.#writes = writes
+    this.#counts = counts
+    this.#clock = clock
+    this.#storeClock = storeClock
+    this.#noteMs = noteMs
+  }
+
+  async note(sighting: Sighting): Promise<void> {
+    const { workspaceId, projectId, sees, node, version, floor } = sighting
+    const key = `${workspaceId}/${projectId}/${sees}/${node}`
+    const last = this.#remembered.get(key)
+    const now = this.#clock.monotonic()
+    const isSame = last?.version === version && last.floor === floor
+    if (isSame && last.at > this.#storeClock.aheadAt() && now - last.at < rewriteMs) return
+    const isKept = await this.#writes.run(sighting, new Deadline(this.#noteMs)).catch(() => false)
+    if (isKept) {
+      this.#remembered.set(key, { version, floor, at: now })
+      this.#unwritten.delete(sighting)
+    } else {
+      // With a full disk, nodes are still confirmed, and revocations still report the truth.
+      this.#remembered.delete(key)
+      this.#unwritten.note(sighting)
+    }
+  }
+
+  async count(question: FleetQuestion): Promise<Fleet> {
+    const hearTime = this.#storeClock.ask()
+    const { storeMs, ...fleet } = await this.#counts.run(question)
+    if (storeMs !== null) hearTime(storeMs)
+    const { workspaceId, projectId, env, version } = question
+    const places = [env, 'both'].map(sees => ({ workspaceId, projectId, sees }))
+    const missed = places.flatMap(place => this.#unwritten.liveOf(place)).filter(one => one.version < version)
+    const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
+    return {
+      ...fleet,
+      isUnsure:
+        fleet.isUnsure ||
+        places.some(place => this.#unwritten.isUnsure(place)) ||
+        this.#clock.monotonic() - this.#storeClock.aheadAt() < liveMs,
+      nodes: fleet.nodes + unknown.length,
+      pending: [...fleet.pending, ...unknown].slice(0, mostPending),
+    }
+  }
+}
+
+const openWrites = (lanes: Lanes, acknowledged: Acknowledged | null) =>
+  lanes.open<Sighting, boolean>({
     name: 'policy_nodes',
     shares: 'writes',
     statement: acknowledged === null ? noteNodes : noteAndTimeNodes,
@@ -113,7 +175,9 @@ export function openNodes(
     },
     bytesOf: ({ node }) => 96 + node.length,
   })
-  const counts = lanes.open<FleetQuestion, Fleet & { storeMs: number | null }>({
+
+const openCounts = (lanes: Lanes) =>
+  lanes.open<FleetQuestion, Fleet & { storeMs: number | null }>({
     name: 'policy_fleet',
     shares: 'reads',
     statement: countNodes,
@@ -142,41 +206,3 @@ export function openNodes(
       })
     },
   })
-  return {
-    async note(sighting) {
-      const { workspaceId, projectId, sees, node, version, floor } = sighting
-      const key = `${workspaceId}/${projectId}/${sees}/${node}`
-      const last = remembered.get(key)
-      const now = clock.monotonic()
-      const isSame = last?.version === version && last.floor === floor
-      if (isSame && last.at > storeClock.aheadAt() && now - last.at < rewriteMs) return
-      const isKept = await writes.run(sighting, new Deadline(noteMs)).catch(() => false)
-      if (isKept) {
-        remembered.set(key, { version, floor, at: now })
-        unwritten.delete(sighting)
-      } else {
-        // With a full disk, nodes are still confirmed, and revocations still report the truth.
-        remembered.delete(key)
-        unwritten.note(sighting)
-      }
-    },
-    async count(question) {
-      const hearTime = storeClock.ask()
-      const { storeMs, ...fleet } = await counts.run(question)
-      if (storeMs !== null) hearTime(storeMs)
-      const { workspaceId, projectId, env, version } = question
-      const places = [env, 'both'].map(sees => ({ workspaceId, projectId, sees }))
-      const missed = places.flatMap(place => unwritten.liveOf(place)).filter(one => one.version < version)
-      const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
-      return {
-        ...fleet,
-        isUnsure:
-          fleet.isUnsure ||
-          places.some(place => unwritten.isUnsure(place)) ||
-          clock.monotonic() - storeClock.aheadAt() < liveMs,
-        nodes: fleet.nodes + unknown.length,
-        pending: [...fleet.pending, ...unknown].slice(0, mostPending),
-      }
-    },
-  }
-}

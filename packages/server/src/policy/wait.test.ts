@@ -171,7 +171,7 @@ test('a client that disconnects from revoke with wait has revoked, and counting 
   const { nodes } = harness.deps.policy
   const [gone, stays] = [await issueKey(harness, vendor), await issueKey(harness, vendor)]
   await ask('GET', delta(await version()), { token: vendor.live })
-  const { count } = nodes
+  const count = nodes.count.bind(nodes)
   const counts = new Map<number, number>()
   nodes.count = question => {
     counts.set(question.version, countsOf(question.version) + 1)
