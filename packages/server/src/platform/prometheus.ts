@@ -6,11 +6,35 @@ import { laneMetrics, refusalMetrics, requestMetrics, upkeepMetrics } from './pr
 /** From a held poll that hears at once to a node that polls every minute, in seconds. */
 const propagationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300]
 
+type Scraped = 'watch' | 'watchTotal' | 'beforeScrape' | 'text'
+type Parts = ReturnType<typeof requestMetrics> &
+  ReturnType<typeof laneMetrics> &
+  ReturnType<typeof refusalMetrics> &
+  ReturnType<typeof upkeepMetrics>
+
 /** Metrics that are counted. */
 export function createMetrics(build: { version: string; node: string }): Metrics {
   const register = new Registry()
   collectDefaultMetrics({ register })
-  const refreshes: (() => Promise<void>)[] = []
+  const events = eventMetrics(register)
+  new Gauge({
+    name: 'keyrail_build_info',
+    help: 'Always 1; the labels have the versions.',
+    labelNames: ['version', 'node'],
+    registers: [register],
+  }).set({ version: build.version, node: build.node }, 1)
+  return {
+    ...events,
+    ...requestMetrics(register),
+    ...laneMetrics(register),
+    ...refusalMetrics(register),
+    ...upkeepMetrics(register),
+    ...scrapedMetrics(register),
+  }
+}
+
+/** Events, which are counted as they happen. */
+function eventMetrics(register: Registry): Omit<Metrics, keyof Parts | Scraped> {
   const counter = (name: string, help: string, labelNames: string[] = []) =>
     new Counter({ name, help, labelNames, registers: [register] })
   const heldPolls = counter('keyrail_held_polls_ended_total', 'Held polls that were answered.')
@@ -42,15 +66,8 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     buckets: propagationBuckets,
     registers: [register],
   })
-  new Gauge({
-    name: 'keyrail_build_info',
-    help: 'Always 1; the labels have the versions.',
-    labelNames: ['version', 'node'],
-    registers: [register],
-  }).set({ version: build.version, node: build.node }, 1)
 
   return {
-    ...requestMetrics(register),
     heldPollEnded: () => heldPolls.inc(),
     connectionRefused: () => refusedConnections.inc(),
     verdictCounter(kind, possible) {
@@ -60,9 +77,6 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     },
     workspaceCreated: () => workspaces.inc(),
     changeAcknowledged: seconds => propagation.observe(seconds),
-    ...laneMetrics(register),
-    ...refusalMetrics(register),
-    ...upkeepMetrics(register),
     deadlockRetried: () => deadlocks.inc(),
     redisFailed: () => redisFailures.inc(),
     passwordHashed: () => passwordHashes.inc(),
@@ -72,6 +86,13 @@ export function createMetrics(build: { version: string; node: string }): Metrics
       for (const kind of kinds) for (const outcome of outcomes) mail.inc({ kind, outcome }, 0)
       return (kind, outcome) => mail.inc({ kind, outcome })
     },
+  }
+}
+
+/** Figures that are read at a scrape, and the scrape itself. */
+function scrapedMetrics(register: Registry): Pick<Metrics, Scraped> {
+  const refreshes: (() => Promise<void>)[] = []
+  return {
     watch(name, help, read, labels) {
       const names = [...(labels ?? Object.keys(read()[0]?.labels ?? {}))]
       new Gauge({
