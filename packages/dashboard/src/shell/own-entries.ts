@@ -78,101 +78,20 @@ function useActsOfPage(): Entry[] {
 /** Places and actions whose words begin with those of a text. What the role of the person does not allow is left out. */
 export function useOwnEntries(text: string): EntryGroup[] {
   const navigate = useNavigate()
-  const env = useEnv()
-  const [isAdmin, isOwner] = [useHasRole('admin'), useHasRole('owner')]
-  const { workspaces } = useMe()
-  const shown = useShownWorkspace()
-  const switchTo = useReported(useSwitchWorkspace())
-  const signOut = useSignOut()
-  const { setColorScheme } = useMantineColorScheme()
+  const isAdmin = useHasRole('admin')
+  const creating = useCreateEntries(text)
+  const everyones = useEveryonesActions()
   const toPlace = ({ label, to, Icon }: (typeof places)[number] | (typeof settings)[number]): Entry => ({
     id: to,
     label,
     Icon,
     run: () => void navigate({ to }),
   })
-  const toCreate = (label: string, to: '/keys' | '/tenants' | '/projects' | '/settings/secret-keys') => ({
-    id: `create ${to}`,
-    label,
-    also: 'add new issue',
-    Icon: PlusIcon,
-    run: () => void navigate({ to, search: { create: 'open' } }),
-  })
   const ofPage = useActsOfPage()
   const groups: EntryGroup[] = [
     { title: 'This page', entries: isAdmin ? ofPage : [] },
     { title: 'Places', entries: [...places, ...settings].map(toPlace) },
-    {
-      title: 'Actions',
-      entries: [
-        ...(isAdmin
-          ? [
-              toCreate('Create key', '/keys'),
-              toCreate('Create tenant', '/tenants'),
-              toCreate('Create project', '/projects'),
-              toCreate('Create secret key', '/settings/secret-keys'),
-              // Behind the word for an act, the name of a thing follows.
-              ...(readAsked(text) === null ? toFinish : []),
-            ]
-          : []),
-        ...(isOwner
-          ? [
-              {
-                id: 'invite',
-                label: 'Invite person',
-                also: 'add new member',
-                Icon: PlusIcon,
-                run: () => void navigate({ to: '/settings/members', search: { create: 'open' } }),
-              },
-            ]
-          : []),
-        {
-          id: 'env',
-          label: env === 'live' ? 'Show the test environment' : 'Show the live environment',
-          Icon: EnvironmentIcon,
-          run: () =>
-            void navigate({
-              to: '.',
-              search: (now: object) => ({ ...now, env: env === 'live' ? ('test' as const) : undefined }),
-            }),
-        },
-        {
-          id: 'get-started',
-          label: 'Get started',
-          Icon: CheckIcon,
-          run: () => void navigate({ to: '/get-started' }),
-        },
-        {
-          id: 'docs',
-          label: 'Documentation',
-          note: 'opens a new tab',
-          Icon: DocsIcon,
-          run: () => void window.open(docsAddress, '_blank', 'noreferrer'),
-        },
-        ...schemes.map(([scheme, label]) => ({
-          id: scheme,
-          label,
-          Icon: ThemeIcon,
-          run: () => setColorScheme(scheme),
-        })),
-        ...workspaces
-          .filter(({ id }) => id !== shown.id)
-          .map(({ id, name }) => ({
-            id,
-            label: `Switch to ${name}`,
-            note: 'workspace',
-            Icon: WorkspaceIcon,
-            run: () => switchTo(id),
-          })),
-        {
-          id: 'account',
-          label: 'Account',
-          Icon: AccountIcon,
-          run: () => void navigate({ to: '/account' }),
-        },
-        { id: 'sign-out', label: 'Sign out', Icon: LeaveIcon, run: () => void signOut() },
-      ],
-    },
+    { title: 'Actions', entries: [...creating, ...everyones] },
   ]
   const typed = wordsOf(text)
   return groups.map(({ title, entries }) => ({
@@ -182,6 +101,100 @@ export function useOwnEntries(text: string): EntryGroup[] {
       return typed.every(one => words.some(word => word.startsWith(one)))
     }),
   }))
+}
+
+/** What an admin or an owner creates, and what they do with the thing whose name they type. */
+function useCreateEntries(text: string): Entry[] {
+  const navigate = useNavigate()
+  const [isAdmin, isOwner] = [useHasRole('admin'), useHasRole('owner')]
+  const toCreate = (label: string, to: '/keys' | '/tenants' | '/projects' | '/settings/secret-keys') => ({
+    id: `create ${to}`,
+    label,
+    also: 'add new issue',
+    Icon: PlusIcon,
+    run: () => void navigate({ to, search: { create: 'open' } }),
+  })
+  return [
+    ...(isAdmin
+      ? [
+          toCreate('Create key', '/keys'),
+          toCreate('Create tenant', '/tenants'),
+          toCreate('Create project', '/projects'),
+          toCreate('Create secret key', '/settings/secret-keys'),
+          // Behind the word for an act, the name of a thing follows.
+          ...(readAsked(text) === null ? toFinish : []),
+        ]
+      : []),
+    ...(isOwner
+      ? [
+          {
+            id: 'invite',
+            label: 'Invite person',
+            also: 'add new member',
+            Icon: PlusIcon,
+            run: () => void navigate({ to: '/settings/members', search: { create: 'open' } }),
+          },
+        ]
+      : []),
+  ]
+}
+
+/** What any person may do. */
+function useEveryonesActions(): Entry[] {
+  const navigate = useNavigate()
+  const env = useEnv()
+  const { workspaces } = useMe()
+  const shown = useShownWorkspace()
+  const switchTo = useReported(useSwitchWorkspace())
+  const signOut = useSignOut()
+  const { setColorScheme } = useMantineColorScheme()
+  return [
+    {
+      id: 'env',
+      label: env === 'live' ? 'Show the test environment' : 'Show the live environment',
+      Icon: EnvironmentIcon,
+      run: () =>
+        void navigate({
+          to: '.',
+          search: (now: object) => ({ ...now, env: env === 'live' ? ('test' as const) : undefined }),
+        }),
+    },
+    {
+      id: 'get-started',
+      label: 'Get started',
+      Icon: CheckIcon,
+      run: () => void navigate({ to: '/get-started' }),
+    },
+    {
+      id: 'docs',
+      label: 'Documentation',
+      note: 'opens a new tab',
+      Icon: DocsIcon,
+      run: () => void window.open(docsAddress, '_blank', 'noreferrer'),
+    },
+    ...schemes.map(([scheme, label]) => ({
+      id: scheme,
+      label,
+      Icon: ThemeIcon,
+      run: () => setColorScheme(scheme),
+    })),
+    ...workspaces
+      .filter(({ id }) => id !== shown.id)
+      .map(({ id, name }) => ({
+        id,
+        label: `Switch to ${name}`,
+        note: 'workspace',
+        Icon: WorkspaceIcon,
+        run: () => switchTo(id),
+      })),
+    {
+      id: 'account',
+      label: 'Account',
+      Icon: AccountIcon,
+      run: () => void navigate({ to: '/account' }),
+    },
+    { id: 'sign-out', label: 'Sign out', Icon: LeaveIcon, run: () => void signOut() },
+  ]
 }
 
 const wordsOf = (text: string) =>

@@ -7,7 +7,7 @@ import { textOf } from '../components/trouble.tsx'
 import { SearchIcon } from '../icons.tsx'
 import { partOfKey, useWholeKey } from '../screens/keys/use-whole-key.ts'
 import { mayBeSecret, wholeKeyIn } from '../screens/keys/whole-key.ts'
-import { type Entry, useOwnEntries } from './own-entries.ts'
+import { type Entry, type EntryGroup, useOwnEntries } from './own-entries.ts'
 import classes from './palette.module.css'
 import { useFound } from './use-found.ts'
 
@@ -96,26 +96,14 @@ function Finder() {
         onChange={event => type(event.currentTarget.value)}
         onKeyDown={press}
       />
-      <div id={id} role="listbox" aria-label="Found" className={classes.list}>
-        {groups.map(({ title, entries: offered }) => (
-          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of a listbox.
-          <div key={title} role="group" aria-label={title}>
-            <div className={classes.title} aria-hidden="true">
-              {title}
-            </div>
-            {offered.map(entry => (
-              <Option
-                key={entry.id}
-                id={idOf(entry)}
-                entry={entry}
-                isChosen={entry === entries[at]}
-                onPoint={() => setChosen(entries.indexOf(entry))}
-                onChoose={() => choose(entry)}
-              />
-            ))}
-          </div>
-        ))}
-      </div>
+      <Options
+        id={id}
+        groups={groups}
+        idOf={idOf}
+        chosen={entries[at]}
+        onPoint={entry => setChosen(entries.indexOf(entry))}
+        onChoose={choose}
+      />
       {found.error === null ? null : (
         <p className={classes.title} role="alert">
           {textOf(found.error)}
@@ -129,6 +117,40 @@ function Finder() {
         )}
       </div>
     </>
+  )
+}
+
+interface OptionsProps {
+  readonly id: string
+  readonly groups: readonly EntryGroup[]
+  readonly idOf: (entry: Entry) => string | undefined
+  readonly chosen: Entry | undefined
+  readonly onPoint: (entry: Entry) => void
+  readonly onChoose: (entry: Entry) => void
+}
+
+function Options({ id, groups, idOf, chosen, onPoint, onChoose }: OptionsProps) {
+  return (
+    <div id={id} role="listbox" aria-label="Found" className={classes.list}>
+      {groups.map(({ title, entries }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of a listbox.
+        <div key={title} role="group" aria-label={title}>
+          <div className={classes.title} aria-hidden="true">
+            {title}
+          </div>
+          {entries.map(entry => (
+            <Option
+              key={entry.id}
+              id={idOf(entry)}
+              entry={entry}
+              isChosen={entry === chosen}
+              onPoint={() => onPoint(entry)}
+              onChoose={() => onChoose(entry)}
+            />
+          ))}
+        </div>
+      ))}
+    </div>
   )
 }
 

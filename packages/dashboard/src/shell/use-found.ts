@@ -1,5 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { Key } from '@keyrail/contract/vendor/keys'
+import type { Project } from '@keyrail/contract/vendor/projects'
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
@@ -13,7 +14,7 @@ import { stateOf, titleOf } from '../screens/keys/key-words.ts'
 import { mayBeSecret } from '../screens/keys/whole-key.ts'
 import { useHasRole } from '../session/me.ts'
 import { shownWorkspaceId } from '../session/workspace.ts'
-import { type Act, actsOnKey, keyActs, readAsked, tenantActs } from './acts.ts'
+import { type Act, type Asked, actsOnKey, keyActs, readAsked, tenantActs } from './acts.ts'
 import type { Entry, EntryGroup } from './own-entries.ts'
 
 const waitMs = 200
@@ -28,6 +29,8 @@ interface Found {
   readonly error: unknown
 }
 
+type Navigate = ReturnType<typeof useNavigate>
+
 /** Keys, tenants, projects and people that the service finds by a text. What was found by another text is not shown. */
 export function useFound(typed: string): Found {
   const text = typed.trim().slice(0, lengthMax)
@@ -40,29 +43,7 @@ export function useFound(typed: string): Found {
   const people = usePeople(q !== '')
   const found = useQuery({
     queryKey: ['found', shownWorkspaceId(), q],
-    async queryFn({ signal }) {
-      const whole = q.trim()
-      const of = asked?.name === '' ? {} : { q: asked?.name }
-      const none = Promise.resolve({ data: [] })
-      const [keys, tenants, projects, ofKeys, ofTenants] = await Promise.all([
-        listKeys({ query: { q: whole, limit, include_revoked: 'true' } }, { signal }),
-        listTenants({ query: { q: whole, limit } }, { signal }),
-        listProjects({ query: { q: whole, limit } }, { signal }),
-        asked !== null && keyActs.some(asked.isAsked)
-          ? listKeys({ query: { ...of, limit } }, { signal })
-          : none,
-        asked !== null && tenantActs.some(asked.isAsked)
-          ? listTenants({ query: { ...of, limit } }, { signal })
-          : none,
-      ])
-      return {
-        keys: keys.data,
-        tenants: tenants.data,
-        projects: projects.data,
-        ofKeys: ofKeys.data as Key[],
-        ofTenants: ofTenants.data as Tenant[],
-      }
-    },
+    queryFn: ({ signal }) => find(q, asked, signal),
     enabled: q !== '',
   })
   if (!isSearch) return { groups: [], isSearching: false, error: null }
@@ -72,82 +53,114 @@ export function useFound(typed: string): Found {
     return { groups: [], isSearching, error: q.trim() === text ? error : null }
   const { keys, tenants, projects, ofKeys, ofTenants } = found.data
   const isAsked = (act: Act) => asked?.isAsked(act) === true
-  const entriesOfKey = (key: Key): Entry[] =>
-    actsOnKey(key)
-      .filter(isAsked)
-      .map(({ act, label }) => ({
-        id: `${act} ${key.id}`,
-        label: `${label} ${titleOf(key)}`,
-        note: noteOf(key),
-        Icon: ActIcon,
-        run: () =>
-          void navigate({
-            to: '/keys/$keyId',
-            params: { keyId: key.id },
-            search: { ...inEnv(key.env), act },
-          }),
-      }))
-  const entriesOfTenant = ({ id, name, external_id }: Tenant): Entry[] =>
-    tenantActs.filter(isAsked).map(({ act, label }) => ({
-      id: `${act} ${id}`,
-      label: `${label} ${name ?? external_id}`,
-      ...(name !== null && { note: external_id }),
-      Icon: ActIcon,
-      run: () => void navigate({ to: '/tenants/$tenantId', params: { tenantId: id }, search: { act } }),
-    }))
   const groups: EntryGroup[] = [
+    { title: 'Keys', entries: keys.map(key => entryOfKey(key, navigate)) },
+    { title: 'Tenants', entries: tenants.map(tenant => entryOfTenant(tenant, navigate)) },
+    { title: 'Projects', entries: projects.map(project => entryOfProject(project, navigate)) },
+    { title: 'People', entries: entriesOfPeople(people.data, text, navigate) },
+    { title: 'Actions on keys', entries: ofKeys.flatMap(key => actsOfKey(key, isAsked, navigate)) },
     {
-      title: 'Keys',
-      entries: keys.map(key => ({
-        id: key.id,
-        label: titleOf(key),
-        note: noteOf(key),
-        Icon: KeyIcon,
-        run: () => void navigate({ to: '/keys/$keyId', params: { keyId: key.id }, search: inEnv(key.env) }),
-      })),
+      title: 'Actions on tenants',
+      entries: ofTenants.flatMap(tenant => actsOfTenant(tenant, isAsked, navigate)),
     },
-    {
-      title: 'Tenants',
-      entries: tenants.map(({ id, name, external_id }) => ({
-        id,
-        label: name ?? external_id,
-        ...(name !== null && { note: external_id }),
-        Icon: TenantsIcon,
-        run: () => void navigate({ to: '/tenants/$tenantId', params: { tenantId: id } }),
-      })),
-    },
-    {
-      title: 'Projects',
-      entries: projects.map(({ id, name, slug }) => ({
-        id,
-        label: name,
-        note: slug,
-        Icon: ProjectsIcon,
-        run: () => void navigate({ to: '/projects/$projectId', params: { projectId: id } }),
-      })),
-    },
-    {
-      title: 'People',
-      entries: people.data
-        .filter(({ name, email, user_id }) =>
-          [...(name ?? '').split(' '), name ?? '', email, user_id].some(one =>
-            one.toLowerCase().startsWith(text.toLowerCase()),
-          ),
-        )
-        .slice(0, limit)
-        .map(({ user_id, name, email, role }) => ({
-          id: user_id,
-          label: name ?? email,
-          note: name === null ? role : `${email}, ${role}`,
-          Icon: MembersIcon,
-          run: () => void navigate({ to: '/settings/members' }),
-        })),
-    },
-    { title: 'Actions on keys', entries: ofKeys.flatMap(entriesOfKey) },
-    { title: 'Actions on tenants', entries: ofTenants.flatMap(entriesOfTenant) },
   ]
   return { groups, isSearching: false, error: null }
 }
+
+async function find(q: string, asked: Asked | null, signal: AbortSignal) {
+  const whole = q.trim()
+  const of = asked?.name === '' ? {} : { q: asked?.name }
+  const none = Promise.resolve({ data: [] })
+  const [keys, tenants, projects, ofKeys, ofTenants] = await Promise.all([
+    listKeys({ query: { q: whole, limit, include_revoked: 'true' } }, { signal }),
+    listTenants({ query: { q: whole, limit } }, { signal }),
+    listProjects({ query: { q: whole, limit } }, { signal }),
+    asked !== null && keyActs.some(asked.isAsked) ? listKeys({ query: { ...of, limit } }, { signal }) : none,
+    asked !== null && tenantActs.some(asked.isAsked)
+      ? listTenants({ query: { ...of, limit } }, { signal })
+      : none,
+  ])
+  return {
+    keys: keys.data,
+    tenants: tenants.data,
+    projects: projects.data,
+    ofKeys: ofKeys.data as Key[],
+    ofTenants: ofTenants.data as Tenant[],
+  }
+}
+
+const entryOfKey = (key: Key, navigate: Navigate): Entry => ({
+  id: key.id,
+  label: titleOf(key),
+  note: noteOf(key),
+  Icon: KeyIcon,
+  run: () => void navigate({ to: '/keys/$keyId', params: { keyId: key.id }, search: inEnv(key.env) }),
+})
+
+const entryOfTenant = ({ id, name, external_id }: Tenant, navigate: Navigate): Entry => ({
+  id,
+  label: name ?? external_id,
+  ...(name !== null && { note: external_id }),
+  Icon: TenantsIcon,
+  run: () => void navigate({ to: '/tenants/$tenantId', params: { tenantId: id } }),
+})
+
+const entryOfProject = ({ id, name, slug }: Project, navigate: Navigate): Entry => ({
+  id,
+  label: name,
+  note: slug,
+  Icon: ProjectsIcon,
+  run: () => void navigate({ to: '/projects/$projectId', params: { projectId: id } }),
+})
+
+const entriesOfPeople = (
+  people: ReturnType<typeof usePeople>['data'],
+  text: string,
+  navigate: Navigate,
+): Entry[] =>
+  people
+    .filter(({ name, email, user_id }) =>
+      [...(name ?? '').split(' '), name ?? '', email, user_id].some(one =>
+        one.toLowerCase().startsWith(text.toLowerCase()),
+      ),
+    )
+    .slice(0, limit)
+    .map(({ user_id, name, email, role }) => ({
+      id: user_id,
+      label: name ?? email,
+      note: name === null ? role : `${email}, ${role}`,
+      Icon: MembersIcon,
+      run: () => void navigate({ to: '/settings/members' }),
+    }))
+
+const actsOfKey = (key: Key, isAsked: Asked['isAsked'], navigate: Navigate): Entry[] =>
+  actsOnKey(key)
+    .filter(isAsked)
+    .map(({ act, label }) => ({
+      id: `${act} ${key.id}`,
+      label: `${label} ${titleOf(key)}`,
+      note: noteOf(key),
+      Icon: ActIcon,
+      run: () =>
+        void navigate({
+          to: '/keys/$keyId',
+          params: { keyId: key.id },
+          search: { ...inEnv(key.env), act },
+        }),
+    }))
+
+const actsOfTenant = (
+  { id, name, external_id }: Tenant,
+  isAsked: Asked['isAsked'],
+  navigate: Navigate,
+): Entry[] =>
+  tenantActs.filter(isAsked).map(({ act, label }) => ({
+    id: `${act} ${id}`,
+    label: `${label} ${name ?? external_id}`,
+    ...(name !== null && { note: external_id }),
+    Icon: ActIcon,
+    run: () => void navigate({ to: '/tenants/$tenantId', params: { tenantId: id }, search: { act } }),
+  }))
 
 const noteOf = (key: Key): string =>
   [key.name === null ? null : `${key.display_prefix}…`, key.env, stateOf(key).toLowerCase()]
