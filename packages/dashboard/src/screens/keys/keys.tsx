@@ -61,7 +61,6 @@ export function Keys() {
     (next: KeyFilters) => void navigate({ to: '/keys', search: now => ({ ...now, ...next }), replace: true }),
     [navigate],
   )
-  const search = useCallback((text: string) => filter({ q: text === '' ? undefined : text }), [filter])
   const isFiltered = [q, status, project, tenant].some(one => one !== undefined)
   const clear = () => filter({ q: undefined, status: undefined, project: undefined, tenant: undefined })
   return (
@@ -70,34 +69,7 @@ export function Keys() {
       lead={isEditor ? undefined : 'You see keys as a member. An admin or an owner creates and changes them.'}
       action={isEditor ? <Button onClick={() => setCreating(true)}>Create key</Button> : undefined}
     >
-      <div className={classes.filters}>
-        <KeySearch q={q ?? ''} onSearch={search} />
-        <Select
-          aria-label="By status"
-          allowDeselect={false}
-          data={[
-            { value: notRevoked, label: 'Not revoked' },
-            ...Object.entries(statuses).map(([value, label]) => ({ value, label })),
-          ]}
-          value={status ?? notRevoked}
-          onChange={value =>
-            filter({ status: value === notRevoked ? undefined : (value as KeyFilters['status']) })
-          }
-        />
-        <NamedChoice
-          noun="project"
-          isFilter
-          value={project ?? null}
-          onChange={id => filter({ project: id ?? undefined })}
-        />
-        <NamedChoice
-          noun="tenant"
-          isFilter
-          className={classes.wide}
-          value={tenant ?? null}
-          onChange={id => filter({ tenant: id ?? undefined })}
-        />
-      </div>
+      <Filters filters={filters} filter={filter} />
       <ListTable
         label="Keys"
         list={list}
@@ -135,6 +107,45 @@ export function Keys() {
         />
       ) : null}
     </PageFrame>
+  )
+}
+
+interface FiltersProps {
+  readonly filters: KeyFilters
+  readonly filter: (next: KeyFilters) => void
+}
+
+function Filters({ filters: { q, status, project, tenant }, filter }: FiltersProps) {
+  const search = useCallback((text: string) => filter({ q: text === '' ? undefined : text }), [filter])
+  return (
+    <div className={classes.filters}>
+      <KeySearch q={q ?? ''} onSearch={search} />
+      <Select
+        aria-label="By status"
+        allowDeselect={false}
+        data={[
+          { value: notRevoked, label: 'Not revoked' },
+          ...Object.entries(statuses).map(([value, label]) => ({ value, label })),
+        ]}
+        value={status ?? notRevoked}
+        onChange={value =>
+          filter({ status: value === notRevoked ? undefined : (value as KeyFilters['status']) })
+        }
+      />
+      <NamedChoice
+        noun="project"
+        isFilter
+        value={project ?? null}
+        onChange={id => filter({ project: id ?? undefined })}
+      />
+      <NamedChoice
+        noun="tenant"
+        isFilter
+        className={classes.wide}
+        value={tenant ?? null}
+        onChange={id => filter({ tenant: id ?? undefined })}
+      />
+    </div>
   )
 }
 
