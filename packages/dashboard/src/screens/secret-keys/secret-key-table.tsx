@@ -15,13 +15,15 @@ import { useEnv } from '../../shell/shell-route.tsx'
 import { makerOf, rightsOf, standingOf, titleOf } from './in-words.ts'
 import classes from './secret-keys.module.css'
 
+interface Changes {
+  readonly onRotate: (key: SecretKey) => void
+  readonly onRevoke: (key: SecretKey) => void
+}
+
 interface SecretKeyTableProps {
   readonly showsRevoked: boolean
   /** Null: the person may change none. */
-  readonly changes: {
-    readonly onRotate: (key: SecretKey) => void
-    readonly onRevoke: (key: SecretKey) => void
-  } | null
+  readonly changes: Changes | null
   readonly empty: ReactNode
 }
 
@@ -39,109 +41,116 @@ export function SecretKeyTable({ showsRevoked, changes, empty }: SecretKeyTableP
     'projects',
     shownKeys.flatMap(({ project_ids }) => (project_ids?.length === 1 ? project_ids : [])),
   )
-  const columns: Column<SecretKey>[] = [
-    {
-      header: 'Key',
-      cell: ({ id, name, display_prefix }) => (
-        <>
-          <Anchor
-            className={classes.name}
-            renderRoot={props => (
-              <Link {...props} to="/settings/secret-keys/$secretKeyId" params={{ secretKeyId: id }} />
-            )}
-          >
-            {name ?? 'No name'}
-          </Anchor>
-          <code className={classes.prefix}>{display_prefix}…</code>
-        </>
-      ),
-      sortBy: ({ name }) => name,
-    },
-    {
-      header: 'Role and rights',
-      cell: key => (
-        <TwoLines
-          first={`${key.role === 'owner' ? 'Owner' : 'Admin'}, ${key.env}`}
-          second={rightsOf(key, projectName)}
-        />
-      ),
-      from: 'sm',
-    },
-    { header: 'Made by', cell: key => makerOf(key, me.id, people, shownKeys), from: 'md' },
-    {
-      header: 'Last used',
-      cell: ({ last_used_at }) => <RelativeTime at={last_used_at} />,
-      from: 'sm',
-      sortBy: ({ last_used_at }) => last_used_at,
-    },
-    {
-      header: 'Expires',
-      cell: ({ expires_at }) => <RelativeTime at={expires_at} />,
-      from: 'lg',
-      sortBy: ({ expires_at }) => expires_at,
-    },
-    {
-      header: 'Created',
-      cell: ({ created_at }) => <RelativeTime at={created_at} />,
-      from: 'lg',
-      sortBy: ({ created_at }) => created_at,
-    },
-    {
-      header: 'Status',
-      cell: key => <Standing of={key} />,
-      ...(changes !== null && { from: 'sm' }),
-    },
-  ]
-  const changing: Column<SecretKey> = {
-    header: 'Change',
-    cell: key => {
-      if (key.revoked_at !== null)
-        return (
-          <OnPhone>
-            <Standing of={key} />
-          </OnPhone>
-        )
-      // A successor has the role of its key, so only an owner may have that of an owner's key.
-      const isRotatable = standingOf(key, Date.now()) === 'Active' && (isOwner || key.role === 'admin')
-      return (
-        <>
-          <OnPhone>
-            <Standing of={key} />
-          </OnPhone>
-          <div className={classes.changes}>
-            {isRotatable ? (
-              <Button
-                variant="default"
-                size="compact-sm"
-                aria-label={`Rotate ${titleOf(key)}`}
-                onClick={() => changes?.onRotate(key)}
-              >
-                Rotate
-              </Button>
-            ) : null}
-            <Button
-              variant="default"
-              size="compact-sm"
-              aria-label={`Revoke ${titleOf(key)}`}
-              onClick={() => changes?.onRevoke(key)}
-            >
-              Revoke
-            </Button>
-          </div>
-        </>
-      )
-    },
-  }
+  const columns = columnsOf(projectName, key => makerOf(key, me.id, people, shownKeys), changes !== null)
   return (
     <ListTable
       label="Secret keys"
       list={list}
       idOf={({ id }) => id}
-      columns={changes === null ? columns : [...columns, changing]}
+      columns={changes === null ? columns : [...columns, changingOf(changes, isOwner)]}
       empty={empty}
     />
   )
 }
+
+const columnsOf = (
+  projectName: (id: string) => string,
+  maker: (key: SecretKey) => ReactNode,
+  isChanging: boolean,
+): Column<SecretKey>[] => [
+  {
+    header: 'Key',
+    cell: ({ id, name, display_prefix }) => (
+      <>
+        <Anchor
+          className={classes.name}
+          renderRoot={props => (
+            <Link {...props} to="/settings/secret-keys/$secretKeyId" params={{ secretKeyId: id }} />
+          )}
+        >
+          {name ?? 'No name'}
+        </Anchor>
+        <code className={classes.prefix}>{display_prefix}…</code>
+      </>
+    ),
+    sortBy: ({ name }) => name,
+  },
+  {
+    header: 'Role and rights',
+    cell: key => (
+      <TwoLines
+        first={`${key.role === 'owner' ? 'Owner' : 'Admin'}, ${key.env}`}
+        second={rightsOf(key, projectName)}
+      />
+    ),
+    from: 'sm',
+  },
+  { header: 'Made by', cell: maker, from: 'md' },
+  {
+    header: 'Last used',
+    cell: ({ last_used_at }) => <RelativeTime at={last_used_at} />,
+    from: 'sm',
+    sortBy: ({ last_used_at }) => last_used_at,
+  },
+  {
+    header: 'Expires',
+    cell: ({ expires_at }) => <RelativeTime at={expires_at} />,
+    from: 'lg',
+    sortBy: ({ expires_at }) => expires_at,
+  },
+  {
+    header: 'Created',
+    cell: ({ created_at }) => <RelativeTime at={created_at} />,
+    from: 'lg',
+    sortBy: ({ created_at }) => created_at,
+  },
+  {
+    header: 'Status',
+    cell: key => <Standing of={key} />,
+    ...(isChanging && { from: 'sm' }),
+  },
+]
+
+const changingOf = (changes: Changes, isOwner: boolean): Column<SecretKey> => ({
+  header: 'Change',
+  cell: key => {
+    if (key.revoked_at !== null)
+      return (
+        <OnPhone>
+          <Standing of={key} />
+        </OnPhone>
+      )
+    // A successor has the role of its key, so only an owner may have that of an owner's key.
+    const isRotatable = standingOf(key, Date.now()) === 'Active' && (isOwner || key.role === 'admin')
+    return (
+      <>
+        <OnPhone>
+          <Standing of={key} />
+        </OnPhone>
+        <div className={classes.changes}>
+          {isRotatable ? (
+            <Button
+              variant="default"
+              size="compact-sm"
+              aria-label={`Rotate ${titleOf(key)}`}
+              onClick={() => changes.onRotate(key)}
+            >
+              Rotate
+            </Button>
+          ) : null}
+          <Button
+            variant="default"
+            size="compact-sm"
+            aria-label={`Revoke ${titleOf(key)}`}
+            onClick={() => changes.onRevoke(key)}
+          >
+            Revoke
+          </Button>
+        </div>
+      </>
+    )
+  },
+})
 
 function Standing({ of: key }: { readonly of: SecretKey }) {
   const standing = standingOf(key, Date.now())
