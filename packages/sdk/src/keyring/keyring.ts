@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import type { DiskCache, DiskCacheDeps } from '../disk/cache.ts'
 import { createFeedClient } from '../feed/client.ts'
 import { Poller } from '../feed/poller.ts'
-import { Sync } from '../feed/sync.ts'
+import type { Sync } from '../feed/sync.ts'
 import { openAwakeClock } from '../runtime/awake-clock.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
@@ -15,9 +15,10 @@ import { type KeyrailError, PolicyScopeTooLargeError, passing } from '../runtime
 import { pause } from '../runtime/pause.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
-import { counting, RefusalCounts } from '../verify/refusal-counts.ts'
+import { RefusalCounts } from '../verify/refusal-counts.ts'
 import type { Verdict } from '../verify/verdict.ts'
-import { createVerify, type Requirements, type Served, type Verify } from '../verify/verify.ts'
+import type { Requirements, Served, Verify } from '../verify/verify.ts'
+import { openLine } from './line.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
 
 /** The state and counters of a keyring, for logs and metrics. Holds no secret. */
@@ -78,115 +79,140 @@ export function createKeyring(options: KeyringOptions = {}): Keyring {
   return openKeyring(options, { clock: systemClock, random: Math.random })
 }
 
-/** `createKeyring` with the caller's own clock and randomness. */
-export function openKeyring(
-  options: KeyringOptions,
-  world: { clock: Clock; random: () => number; uptimeMs?: () => number; diskMaxMs?: number },
-): Keyring {
-  const settings = readOptions(options, nameOfHost())
-  const { random, uptimeMs, diskMaxMs } = world
-  const clock = openAwakeClock(world.clock, uptimeMs)
-  const { cachedTtlMs, maxCachedKeys, node, scope, pollIntervalMs } = settings
-  const reports = new Reports(settings)
-  const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
-  const time = new ServiceTime(clock)
-  const judge: Verify = createVerify(served, {
-    env: settings.env,
-    cachedTtlMs,
-    clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
-    onUnavailable: settings.onUnavailable,
-  })
-  const counts = new RefusalCounts(scope.projectId, () => time.now(clock.monotonic()))
-  const sync = new Sync({
-    client: createFeedClient(settings),
-    clock,
-    settings: { ...settings, countsRefusals: true },
-    served,
-    onRaised: maxKeys => reports.raised(maxKeys, settings),
-    onHeld: (keys, most) => reports.holds(keys, most),
-    onOdd: error => reports.error(error),
-    onUnlabelled: () => reports.unlabelled(),
-    onRefusals: areTaken => {
-      counts.isTaken = areTaken
-    },
-    onTime: times => time.answered(times),
-  })
-  let disk: DiskCache | undefined
-  let source: KeyringStats['source'] = null
-  const begin = async () => {
-    disk = await openDiskCache(settings, {
-      clock,
-      uptimeMs,
-      diskMaxMs,
-      serviceTime: monotonic => time.at(monotonic),
-      notice: notice => reports.notice(notice),
-    })
-    const resumed = await disk?.load()
-    if (resumed) {
-      sync.resume(resumed)
-      source = 'disk'
-    }
-    if (resumed?.isFresh) time.resume(resumed.serviceNow)
-    return resumed?.isFresh ?? false
-  }
-  const poller = new Poller({
-    sync,
-    clock,
-    random,
-    pollIntervalMs,
-    begin,
-    overflow: () =>
-      served.store && served.store.evictions > 0
-        ? new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: served.store.maxKeys })
-        : undefined,
-    onError: error => reports.error(error),
-    onSuccess: () => reports.success(),
-    onPolled: () => {
-      source = 'service'
-      if (sync.kept) disk?.keep(sync.kept)
-    },
-  })
-  // A keyring that fails to start leaves nothing running.
-  poller.ready.catch(() => clock.close())
-  const close = async () => {
-    await poller.close()
-    await disk?.close(sync.kept)
-    clock.close()
-    served.store = undefined
-    counts.isOver = true
-  }
+interface World {
+  clock: Clock
+  random: () => number
+  uptimeMs?: () => number
+  diskMaxMs?: number
+}
 
+/** `createKeyring` with the caller's own clock and randomness. */
+export function openKeyring(options: KeyringOptions, world: World): Keyring {
+  const held = new HeldKeys(readOptions(options, nameOfHost()), world)
+  const close = () => held.close()
+  // Functions, not methods: a caller may take one alone, as in `process.once('SIGTERM', keyring.close)`.
   return {
-    ready: () => readyWithin(settings.readyTimeoutMs, poller, clock),
-    verify: counting(judge, counts),
-    stats() {
-      const { store, hits, misses } = served
-      const evictions = served.evictions + (store?.evictions ?? 0)
-      const isConfirmed = store !== undefined && Number.isFinite(store.confirmedAt)
-      const ageMs = isConfirmed ? clock.monotonic() - store.confirmedAt : null
-      return {
-        serving: ageMs !== null && ageMs < cachedTtlMs,
-        project: scope.projectId,
-        env: scope.env,
-        node,
-        version: sync.version ?? null,
-        keys: store?.size ?? 0,
-        maxCachedKeys: store?.maxKeys ?? maxCachedKeys,
-        complete:
-          store !== undefined && store.evictions === 0 && !served.isPartial && scope.tenantIds.length === 0,
-        confirmedAgeMs: ageMs,
-        hits,
-        misses,
-        evictions,
-        evictionRate: hits + misses === 0 ? 0 : evictions / (hits + misses),
-        polls: { ...poller.outcomes },
-        lastError: poller.lastError?.code ?? null,
-        source: store === undefined ? null : source,
-        holdSeconds: sync.holdSeconds,
-      }
-    },
+    ready: () => held.ready(),
+    verify: held.verify,
+    stats: () => held.stats(),
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+class HeldKeys {
+  readonly verify: Verify
+  readonly #settings: Settings
+  readonly #world: World
+  readonly #clock: ReturnType<typeof openAwakeClock>
+  readonly #reports: Reports
+  readonly #time: ServiceTime
+  readonly #counts: RefusalCounts
+  readonly #served: Served
+  readonly #sync: Sync
+  readonly #poller: Poller
+  #disk: DiskCache | undefined
+  #source: KeyringStats['source'] = null
+
+  constructor(settings: Settings, world: World) {
+    const clock = openAwakeClock(world.clock, world.uptimeMs)
+    const reports = new Reports(settings)
+    const time = new ServiceTime(clock)
+    const counts = new RefusalCounts(settings.scope.projectId, () => time.now(clock.monotonic()))
+    const client = createFeedClient(settings)
+    const { served, verify, sync } = openLine({ settings, client, clock, reports, time, counts })
+    this.verify = verify
+    this.#settings = settings
+    this.#world = world
+    this.#clock = clock
+    this.#reports = reports
+    this.#time = time
+    this.#counts = counts
+    this.#served = served
+    this.#sync = sync
+    this.#poller = this.#openPoller()
+    // A keyring that fails to start leaves nothing running.
+    this.#poller.ready.catch(() => clock.close())
+  }
+
+  ready(): Promise<void> {
+    return readyWithin(this.#settings.readyTimeoutMs, this.#poller, this.#clock)
+  }
+
+  stats(): KeyringStats {
+    const { cachedTtlMs, maxCachedKeys, node, scope } = this.#settings
+    const served = this.#served
+    const { store, hits, misses } = served
+    const evictions = served.evictions + (store?.evictions ?? 0)
+    const isConfirmed = store !== undefined && Number.isFinite(store.confirmedAt)
+    const ageMs = isConfirmed ? this.#clock.monotonic() - store.confirmedAt : null
+    return {
+      serving: ageMs !== null && ageMs < cachedTtlMs,
+      project: scope.projectId,
+      env: scope.env,
+      node,
+      version: this.#sync.version ?? null,
+      keys: store?.size ?? 0,
+      maxCachedKeys: store?.maxKeys ?? maxCachedKeys,
+      complete:
+        store !== undefined && store.evictions === 0 && !served.isPartial && scope.tenantIds.length === 0,
+      confirmedAgeMs: ageMs,
+      hits,
+      misses,
+      evictions,
+      evictionRate: hits + misses === 0 ? 0 : evictions / (hits + misses),
+      polls: { ...this.#poller.outcomes },
+      lastError: this.#poller.lastError?.code ?? null,
+      source: store === undefined ? null : this.#source,
+      holdSeconds: this.#sync.holdSeconds,
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#poller.close()
+    await this.#disk?.close(this.#sync.kept)
+    this.#clock.close()
+    this.#served.store = undefined
+    this.#counts.isOver = true
+  }
+
+  #openPoller(): Poller {
+    const served = this.#served
+    return new Poller({
+      sync: this.#sync,
+      clock: this.#clock,
+      random: this.#world.random,
+      pollIntervalMs: this.#settings.pollIntervalMs,
+      begin: () => this.#begin(),
+      overflow: () =>
+        served.store && served.store.evictions > 0
+          ? new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: served.store.maxKeys })
+          : undefined,
+      onError: error => this.#reports.error(error),
+      onSuccess: () => this.#reports.success(),
+      onPolled: () => {
+        this.#source = 'service'
+        if (this.#sync.kept) this.#disk?.keep(this.#sync.kept)
+      },
+    })
+  }
+
+  async #begin(): Promise<boolean> {
+    const { uptimeMs, diskMaxMs } = this.#world
+    this.#disk = await openDiskCache(this.#settings, {
+      clock: this.#clock,
+      uptimeMs,
+      diskMaxMs,
+      serviceTime: monotonic => this.#time.at(monotonic),
+      notice: notice => this.#reports.notice(notice),
+    })
+    const resumed = await this.#disk?.load()
+    if (resumed) {
+      this.#sync.resume(resumed)
+      this.#source = 'disk'
+    }
+    if (resumed?.isFresh) this.#time.resume(resumed.serviceNow)
+    return resumed?.isFresh ?? false
   }
 }
 

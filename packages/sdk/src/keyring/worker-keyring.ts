@@ -1,5 +1,4 @@
 import { createFeedClient, type FeedClient } from '../feed/client.ts'
-import { Sync } from '../feed/sync.ts'
 import { delayAfterError, REQUEST_TIMEOUT_MS } from '../http/schedule.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { asKeyrailError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
@@ -7,7 +6,8 @@ import { makeNodeId } from '../runtime/node-id.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import type { Verdict } from '../verify/verdict.ts'
-import { createVerify, type Requirements, type Served, type Verify } from '../verify/verify.ts'
+import type { Requirements } from '../verify/verify.ts'
+import { type Line, openLine } from './line.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
 
 /** Options of `createWorkerKeyring`. A worker has no disk. */
@@ -36,13 +36,6 @@ const PATIENCE_MS = 1_000
 /** Longer than a host lets work continue after an answer. A poll that is older ended with its request. */
 const LOST_MS = 30_000
 
-/** A sequence of polls, and the keys that they brought. */
-interface Line {
-  sync: Sync
-  served: Served
-  verify: Verify
-}
-
 /**
  * Loads the keys of a project with the first request, and keeps them for later ones.
  *
@@ -51,95 +44,105 @@ interface Line {
 export const createWorkerKeyring = (options: WorkerKeyringOptions = {}): WorkerKeyring =>
   openWorkerKeyring(options, { clock: systemClock, random: Math.random })
 
-/** `createWorkerKeyring` with the caller's own clock and randomness. */
-export function openWorkerKeyring(
-  options: WorkerKeyringOptions,
-  { clock, random }: { clock: Clock; random: () => number },
-): WorkerKeyring {
-  const settings = readSettings(options)
-  const { cachedTtlMs, pollIntervalMs } = settings
-  const reports = new Reports(settings)
-  const time = new ServiceTime(clock)
-  let line = openLine()
-  let polling: { since: number; done: Promise<void> } | undefined
-  let failures = 0
-  let notBefore = Number.NEGATIVE_INFINITY
+interface World {
+  clock: Clock
+  random: () => number
+}
 
-  function openLine(): Line {
-    const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
-    const verify = createVerify(served, {
-      env: settings.env,
-      cachedTtlMs,
-      clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
-      onUnavailable: settings.onUnavailable,
-    })
-    const sync = new Sync({
-      client: unheld(createFeedClient(settings)),
-      clock,
-      settings,
-      served,
-      onRaised: maxKeys => reports.raised(maxKeys, settings),
-      onHeld: (keys, most) => reports.holds(keys, most),
-      onOdd: error => reports.error(error),
-      onUnlabelled: () => reports.unlabelled(),
-      onTime: times => time.answered(times),
-    })
-    return { sync, served, verify }
+/** `createWorkerKeyring` with the caller's own clock and randomness. */
+export function openWorkerKeyring(options: WorkerKeyringOptions, world: World): WorkerKeyring {
+  const keys = new WorkerKeys(readSettings(options), world)
+  // Functions, not methods: a caller may take one alone, as in `const { verify } = keyring`.
+  return {
+    refresh: context => keys.refresh(context),
+    verify: (key, requirements) => keys.verify(key, requirements),
+  }
+}
+
+class WorkerKeys implements WorkerKeyring {
+  readonly #settings: Settings
+  readonly #world: World
+  readonly #reports: Reports
+  readonly #time: ServiceTime
+  #line: Line
+  #polling: { since: number; done: Promise<void> } | undefined
+  #failures = 0
+  #notBefore = Number.NEGATIVE_INFINITY
+
+  constructor(settings: Settings, world: World) {
+    this.#settings = settings
+    this.#world = world
+    this.#reports = new Reports(settings)
+    this.#time = new ServiceTime(world.clock)
+    this.#line = this.#openLine()
   }
 
-  const confirmedAt = ({ served } = line) => served.store?.confirmedAt ?? Number.NEGATIVE_INFINITY
-
-  async function poll(own: Line, isLost: () => boolean): Promise<void> {
-    try {
-      await own.sync.poll(new AbortController().signal)
-      // A lost poll may still end, with keys that are older than those of the line that replaced it.
-      if (confirmedAt(own) < confirmedAt()) return
-      line = own
-      failures = 0
-      const { store } = own.served
-      if (store && store.evictions > 0)
-        reports.error(new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: store.maxKeys }))
-      else reports.success()
-    } catch (error) {
-      if (isLost()) return
-      const failure = asKeyrailError(error)
-      failures++
-      const { retryAfterMs } = failure
-      const { lifeMs } = line.sync
-      const failed = { failures, retryAfterMs, lifeMs }
-      notBefore = clock.monotonic() + delayAfterError(failed, pollIntervalMs, random)
-      reports.error(failure)
+  async refresh(context: RequestContext): Promise<void> {
+    const { cachedTtlMs, pollIntervalMs } = this.#settings
+    const now = this.#world.clock.monotonic()
+    if (now - confirmedAt(this.#line) < pollIntervalMs) return
+    const mayServe = now - confirmedAt(this.#line) < cachedTtlMs
+    if (this.#polling === undefined || now - this.#polling.since >= LOST_MS) {
+      if (now < this.#notBefore) return
+      const done = this.#begin(now)
+      context.waitUntil(done)
+      await within(done, mayServe ? PATIENCE_MS : LOST_MS)
+    } else if (!mayServe) {
+      await within(this.#polling.done, LOST_MS - (now - this.#polling.since))
     }
   }
 
-  /** After a lost poll a new line begins, so that the lost one can no longer change anything. */
-  function begin(since: number): Promise<void> {
-    const own = polling === undefined ? line : openLine()
-    const isLost = () => polling?.done !== done
-    const done = poll(own, isLost).finally(() => {
-      if (!isLost()) polling = undefined
+  verify(key: string | null | undefined, requirements?: Requirements): Verdict {
+    return this.#line.verify(key, requirements)
+  }
+
+  #openLine(): Line {
+    return openLine({
+      settings: this.#settings,
+      client: unheld(createFeedClient(this.#settings)),
+      clock: this.#world.clock,
+      reports: this.#reports,
+      time: this.#time,
     })
-    polling = { since, done }
+  }
+
+  /** After a lost poll a new line begins, so that the lost one can no longer change anything. */
+  #begin(since: number): Promise<void> {
+    const own = this.#polling === undefined ? this.#line : this.#openLine()
+    const isLost = () => this.#polling?.done !== done
+    const done = this.#poll(own, isLost).finally(() => {
+      if (!isLost()) this.#polling = undefined
+    })
+    this.#polling = { since, done }
     return done
   }
 
-  return {
-    async refresh(context) {
-      const now = clock.monotonic()
-      if (now - confirmedAt() < pollIntervalMs) return
-      const mayServe = now - confirmedAt() < cachedTtlMs
-      if (polling === undefined || now - polling.since >= LOST_MS) {
-        if (now < notBefore) return
-        const done = begin(now)
-        context.waitUntil(done)
-        await within(done, mayServe ? PATIENCE_MS : LOST_MS)
-      } else if (!mayServe) {
-        await within(polling.done, LOST_MS - (now - polling.since))
-      }
-    },
-    verify: (key, requirements) => line.verify(key, requirements),
+  async #poll(own: Line, isLost: () => boolean): Promise<void> {
+    try {
+      await own.sync.poll(new AbortController().signal)
+      // A lost poll may still end, with keys that are older than those of the line that replaced it.
+      if (confirmedAt(own) < confirmedAt(this.#line)) return
+      this.#line = own
+      this.#failures = 0
+      const { store } = own.served
+      if (store && store.evictions > 0)
+        this.#reports.error(new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: store.maxKeys }))
+      else this.#reports.success()
+    } catch (error) {
+      if (isLost()) return
+      const failure = asKeyrailError(error)
+      this.#failures++
+      const { retryAfterMs } = failure
+      const { lifeMs } = this.#line.sync
+      const failed = { failures: this.#failures, retryAfterMs, lifeMs }
+      const { clock, random } = this.#world
+      this.#notBefore = clock.monotonic() + delayAfterError(failed, this.#settings.pollIntervalMs, random)
+      this.#reports.error(failure)
+    }
   }
 }
+
+const confirmedAt = ({ served }: Line): number => served.store?.confirmedAt ?? Number.NEGATIVE_INFINITY
 
 /** @throws TypeError naming a missing or wrong option */
 function readSettings(options: WorkerKeyringOptions): Settings {

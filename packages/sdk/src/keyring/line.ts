@@ -1,0 +1,51 @@
+import type { FeedClient } from '../feed/client.ts'
+import { Sync } from '../feed/sync.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Reports } from '../runtime/reports.ts'
+import type { ServiceTime } from '../runtime/service-time.ts'
+import { counting, type RefusalCounts } from '../verify/refusal-counts.ts'
+import { createVerify, type Served, type Verify } from '../verify/verify.ts'
+import type { Settings } from './options.ts'
+
+/** A sequence of polls, and the keys that they brought. */
+export interface Line {
+  sync: Sync
+  served: Served
+  verify: Verify
+}
+
+export interface LineParts {
+  settings: Settings
+  client: FeedClient
+  clock: Clock
+  reports: Reports
+  time: ServiceTime
+  /** What counts the refusals of the process; without it, none are counted. */
+  counts?: RefusalCounts
+}
+
+export function openLine({ settings, client, clock, reports, time, counts }: LineParts): Line {
+  const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
+  const judge = createVerify(served, {
+    env: settings.env,
+    cachedTtlMs: settings.cachedTtlMs,
+    clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
+    onUnavailable: settings.onUnavailable,
+  })
+  const sync = new Sync({
+    client,
+    clock,
+    // Not copied for a worker, which draws the id of its node only while it answers a request.
+    settings: counts === undefined ? settings : { ...settings, countsRefusals: true },
+    served,
+    onRaised: maxKeys => reports.raised(maxKeys, settings),
+    onHeld: (keys, most) => reports.holds(keys, most),
+    onOdd: error => reports.error(error),
+    onUnlabelled: () => reports.unlabelled(),
+    onRefusals: areTaken => {
+      if (counts !== undefined) counts.isTaken = areTaken
+    },
+    onTime: times => time.answered(times),
+  })
+  return { sync, served, verify: counts === undefined ? judge : counting(judge, counts) }
+}
