@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Arm, type Bench, BenchFault } from './harness/bench.ts'
 import { meterCpu } from './harness/cpu.ts'
 import { runGenerator } from './harness/generator.ts'
-import { closedLoop, openLoop } from './harness/load.ts'
+import { closedLoop, type Load, openLoop } from './harness/load.ts'
 import { SERVER_CORE } from './harness/pin.ts'
+import type { ScratchPostgres } from './harness/scratch-postgres.ts'
 import { rateLimitChecks } from './service/checks.ts'
-import { makePeople, settledSessions, signIns } from './service/people.ts'
+import { makePeople, type People, settledSessions, signIns } from './service/people.ts'
 import type { RawArgon2Counts, RawArgon2Plan } from './service/raw-argon2-process.ts'
-import { migratedPostgres, startKeyrail } from './service/start.ts'
+import { type Keyrail, migratedPostgres, startKeyrail } from './service/start.ts'
 import { makeVendor } from './service/vendor.ts'
 
 /**
@@ -36,94 +37,103 @@ export const bench: Bench = {
   async arms(run) {
     const postgres = await run.use(migratedPostgres())
     const server = await run.use(startKeyrail(postgres))
-    const checks = {
+    const checks: Checks = {
       url: server.url,
       connections: CONNECTIONS,
       requests: rateLimitChecks(await makeVendor(server.url), 1),
       expectBody: '"allowed":true',
     }
     const people = await makePeople(server.url, postgres, ACCOUNTS)
-    const requests = signIns(people)
-
-    /** Each opens a session. When this returns, every sign-in has ended. */
-    const signInFor = async (seconds: number) => {
-      const before = await settledSessions(postgres)
-      const { result, values } = await meterCpu(
-        { service: server, Postgres: postgres },
-        SIGN_IN,
-        async () => {
-          const load = await closedLoop({
-            url: server.url,
-            connections: CLIENTS,
-            seconds,
-            requests,
-            expectStatus: 201,
-            expectBody: '"token":"krses_',
-          })
-          return { load, opened: (await settledSessions(postgres)) - before }
-        },
-        // Those cut off by the end are counted: they went on to their session.
-        ({ opened }) => opened,
-      )
-      const { load, opened } = result
-      if (opened < load.answered || opened > load.answered + CLIENTS)
-        throw new BenchFault(`${load.answered} sign-ins were answered, ${opened} sessions were opened`)
-      return { ...load, values }
-    }
-    /** Keeps signing in while something else is measured. */
-    const flooded = async <T>(seconds: number, work: () => Promise<T>): Promise<T> => {
-      const flood = signInFor(seconds + 2 * LEAD_SECONDS)
-      const led = sleep(LEAD_SECONDS * 1_000).then(work)
-      const [result] = await Promise.all([led, flood])
-      return result
-    }
+    const signInFor = signingIn(server, postgres, people)
 
     const calibrating = run.quick ? 1 : 5
-    const most = await flooded(calibrating, () => closedLoop({ ...checks, seconds: calibrating }))
+    const most = await flooded(signInFor, calibrating, () => closedLoop({ ...checks, seconds: calibrating }))
     const perSecond = Math.floor(most.perSecond * SHARE)
     run.note(`p99: at ${perSecond} checks/s, ${SHARE * 100} % of keyrail's rate under the flood before`)
     run.note(`${CLIENTS} clients sign in to ${ACCOUNTS} accounts`)
-
-    const ours: Arm = {
-      name: 'keyrail',
-      role: 'subject',
-      async measure({ seconds }) {
-        const signedIn = await signInFor(seconds)
-        const open = await flooded(seconds, () => openLoop({ ...checks, seconds, perSecond }))
-        return {
-          values: {
-            ...signedIn.values,
-            'sign-ins/s': signedIn.perSecond,
-            'checks p99 ms': open.p99Ms,
-            'checks p50 ms': open.p50Ms,
-          },
-          answer: { checks: open.answered },
-          doubt: signedIn.doubt ?? open.doubt,
-        }
-      },
-    }
-    const control: Arm = {
-      name: 'argon2 alone, no flood',
-      role: 'control',
-      async measure({ seconds }) {
-        const script = new URL('service/raw-argon2-process.ts', import.meta.url).href
-        const plan = { hash: people.hash, password: people.password, seconds }
-        const raw = await runGenerator<RawArgon2Plan, RawArgon2Counts>(script, plan, SERVER_CORE)
-        const open = await openLoop({ ...checks, seconds, perSecond })
-        return {
-          values: {
-            'sign-ins/CPU s': raw.verified / raw.cpuSeconds,
-            'CPU us a sign-in': (raw.cpuSeconds * 1e6) / raw.verified,
-            'CPU us a sign-in, service': (raw.cpuSeconds * 1e6) / raw.verified,
-            'sign-ins/s': raw.perSecond,
-            'checks p99 ms': open.p99Ms,
-            'checks p50 ms': open.p50Ms,
-          },
-          answer: { checks: open.answered },
-          doubt: open.doubt,
-        }
-      },
-    }
-    return [ours, control]
+    return [ours(signInFor, checks, perSecond), control(people, checks, perSecond)]
   },
 }
+
+/** The load of rate-limit checks, but for its time. */
+type Checks = Omit<Load, 'seconds'>
+type SignInFor = ReturnType<typeof signingIn>
+
+/** Each opens a session. When what this returns has ended, every sign-in has ended. */
+function signingIn(server: Keyrail, postgres: ScratchPostgres, people: People) {
+  const requests = signIns(people)
+  return async (seconds: number) => {
+    const before = await settledSessions(postgres)
+    const { result, values } = await meterCpu(
+      { service: server, Postgres: postgres },
+      SIGN_IN,
+      async () => {
+        const load = await closedLoop({
+          url: server.url,
+          connections: CLIENTS,
+          seconds,
+          requests,
+          expectStatus: 201,
+          expectBody: '"token":"krses_',
+        })
+        return { load, opened: (await settledSessions(postgres)) - before }
+      },
+      // Those cut off by the end are counted: they went on to their session.
+      ({ opened }) => opened,
+    )
+    const { load, opened } = result
+    if (opened < load.answered || opened > load.answered + CLIENTS)
+      throw new BenchFault(`${load.answered} sign-ins were answered, ${opened} sessions were opened`)
+    return { ...load, values }
+  }
+}
+
+/** Keeps signing in while something else is measured. */
+async function flooded<T>(signInFor: SignInFor, seconds: number, work: () => Promise<T>): Promise<T> {
+  const flood = signInFor(seconds + 2 * LEAD_SECONDS)
+  const led = sleep(LEAD_SECONDS * 1_000).then(work)
+  const [result] = await Promise.all([led, flood])
+  return result
+}
+
+const ours = (signInFor: SignInFor, checks: Checks, perSecond: number): Arm => ({
+  name: 'keyrail',
+  role: 'subject',
+  async measure({ seconds }) {
+    const signedIn = await signInFor(seconds)
+    const open = await flooded(signInFor, seconds, () => openLoop({ ...checks, seconds, perSecond }))
+    return {
+      values: {
+        ...signedIn.values,
+        'sign-ins/s': signedIn.perSecond,
+        'checks p99 ms': open.p99Ms,
+        'checks p50 ms': open.p50Ms,
+      },
+      answer: { checks: open.answered },
+      doubt: signedIn.doubt ?? open.doubt,
+    }
+  },
+})
+
+const control = (people: People, checks: Checks, perSecond: number): Arm => ({
+  name: 'argon2 alone, no flood',
+  role: 'control',
+  async measure({ seconds }) {
+    const script = new URL('service/raw-argon2-process.ts', import.meta.url).href
+    const plan = { hash: people.hash, password: people.password, seconds }
+    const raw = await runGenerator<RawArgon2Plan, RawArgon2Counts>(script, plan, SERVER_CORE)
+    const open = await openLoop({ ...checks, seconds, perSecond })
+    return {
+      values: {
+        'sign-ins/CPU s': raw.verified / raw.cpuSeconds,
+        'CPU us a sign-in': (raw.cpuSeconds * 1e6) / raw.verified,
+        'CPU us a sign-in, service': (raw.cpuSeconds * 1e6) / raw.verified,
+        'sign-ins/s': raw.perSecond,
+        'checks p99 ms': open.p99Ms,
+        'checks p50 ms': open.p50Ms,
+      },
+      answer: { checks: open.answered },
+      doubt: open.doubt,
+    }
+  },
+})
