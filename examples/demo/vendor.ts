@@ -15,7 +15,20 @@ export interface Vendor {
 
 /** A vendor's backend issues a key to a customer, rotates it and revokes the old one. */
 export async function issueKeys(talk: Conversation, token: string): Promise<Vendor> {
-  const project = await talk.ask<Project>({
+  const project = await registerApi(talk, token)
+  const tenant = await signUp(talk, token)
+  const created = await createKey(talk, token, project.id, tenant.id)
+  const rotated = await replaceKey(talk, token, created)
+  return {
+    token,
+    projectId: project.id,
+    tenantId: tenant.id,
+    key: { id: rotated.id, key: rotated.key ?? '' },
+  }
+}
+
+const registerApi = (talk: Conversation, token: string): Promise<Project> =>
+  talk.ask<Project>({
     title: 'The vendor registers the API that keys will protect',
     method: 'POST',
     path: '/v1/projects',
@@ -32,7 +45,8 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
     show: ['id', 'name', 'key_prefix', 'default_rate_limits'],
   })
 
-  const tenant = await talk.ask<Tenant>({
+const signUp = (talk: Conversation, token: string): Promise<Tenant> =>
+  talk.ask<Tenant>({
     title: 'A customer signs up with the vendor',
     method: 'POST',
     path: '/v1/tenants',
@@ -42,14 +56,20 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
     show: ['id', 'external_id', 'name'],
   })
 
+async function createKey(
+  talk: Conversation,
+  token: string,
+  projectId: string,
+  tenantId: string,
+): Promise<{ id: string; key: string }> {
   const created = await talk.ask<Static<typeof CreatedKey>>({
     title: 'The customer gets a key; this answer is the only place where it is ever shown',
     method: 'POST',
     path: '/v1/keys',
     token,
     body: {
-      project_id: project.id,
-      tenant_id: tenant.id,
+      project_id: projectId,
+      tenant_id: tenantId,
       env: 'live',
       name: 'Production',
       scopes: ['payments:write'],
@@ -70,7 +90,14 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
   })
   expect(!JSON.stringify(read).includes(key), 'a key is shown once')
   expect(key.startsWith(read.display_prefix), 'the display prefix begins the key')
+  return { id, key }
+}
 
+async function replaceKey(
+  talk: Conversation,
+  token: string,
+  { id, key }: { id: string; key: string },
+): Promise<Static<typeof RotatedKey>> {
   const rotated = await talk.ask<Static<typeof RotatedKey>>({
     title: 'The customer rotates it: both work for 24 hours',
     method: 'POST',
@@ -95,13 +122,7 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
     show: ['id', 'revoked_at', 'revoked_reason', 'rotated_to'],
   })
   expect(revoked.revoked_at !== null && revoked.rotated_to === rotated.id, 'the old key is revoked')
-
-  return {
-    token,
-    projectId: project.id,
-    tenantId: tenant.id,
-    key: { id: rotated.id, key: rotated.key ?? '' },
-  }
+  return rotated
 }
 
 /** What the servers of the vendor's API receive instead of the vendor's own key. */
