@@ -42,7 +42,6 @@ await ask('POST', '/v1/projects', {
   headers: { 'idempotency-key': 'bounds' },
   body: { name: 'two words', slug: 'bounds' },
 })
-
 await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, { token: vendor.live })
 
 await spendOnce(harness, vendor)

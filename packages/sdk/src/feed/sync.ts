@@ -29,7 +29,6 @@ const unless =
  */
 const WALK_MOST = 0.9
 const WALK_MOST_UNSERVED = 10
-
 interface Page {
   answer: Snapshot
   sentAt: number
