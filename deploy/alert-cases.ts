@@ -1,4 +1,4 @@
-import { requestOutcomes } from '../packages/server/src/platform/metrics.ts'
+import { requestOutcomes } from '../packages/server/src/platform/observe/metrics.ts'
 
 /** Series for a rule in promtool's notation, at one sample a minute: of one it fires, of the other it does not. */
 export interface AlertCase {

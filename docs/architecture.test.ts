@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
-import { connectionsOf, laneConnections } from '../packages/server/src/platform/db/connection-need.ts'
+import { connectionsOf, laneConnections } from '../packages/server/src/platform/db/pool/connection-need.ts'
 import { settings } from '../packages/server/src/settings.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { serviceFiles, sourceFiles } from '../packages/server/test/source-files.ts'
@@ -68,7 +68,7 @@ test('the way of a request leads through files of the service and of the SDK', (
 test('every file that the comment at the top of a room’s main file names is in that room', () => {
   const heads = [...serviceFiles(), ...sourceFiles(`${sdkSource}*/*.ts`)].flatMap(({ path, text }) => {
     const [head = ''] = /^\/\*\*[\s\S]*?\*\/(?=\n\nimport)/.exec(text) ?? []
-    return [...head.matchAll(/`([\w-]+\.ts)`/g)].map(([, file = '']) => join(dirname(path), file))
+    return [...head.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file = '']) => join(dirname(path), file))
   })
   assert.ok(heads.length >= 50, `${heads.length}`)
   for (const file of heads) assert.ok(existsSync(join(checkout, file)), file)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectionsOf } from '../packages/server/src/platform/db/connection-need.ts'
+import { connectionsOf } from '../packages/server/src/platform/db/pool/connection-need.ts'
 import { readDocument, section, tableOf } from './documents.ts'
 
 const capacity = section(readDocument('docs/scaling.md'), 'Capacity')

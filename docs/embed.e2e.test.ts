@@ -18,7 +18,7 @@ import {
   keptAfterS,
   publishedBeforeS,
   readAgainS,
-} from '../packages/server/src/platform/db/signing-keys.ts'
+} from '../packages/server/src/platform/db/sealed/signing-keys.ts'
 import { preflightMaxAgeS } from '../packages/server/src/platform/http/cors.ts'
 import { settings } from '../packages/server/src/settings.ts'
 import { metAMinute } from '../packages/server/src/tenants/meet.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Connection } from '../packages/server/src/platform/db/connection.ts'
-import { versionsRaisedBy } from '../packages/server/src/platform/db/timeline.ts'
+import { versionsRaisedBy } from '../packages/server/src/platform/db/failover/timeline.ts'
 import { urlOf } from '../packages/server/test/installation.ts'
 import { startPair } from '../packages/server/test/standby.ts'
 import { until } from '../packages/server/test/until.ts'

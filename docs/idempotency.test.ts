@@ -14,7 +14,7 @@ import {
   largeBytesMax,
   mediumBytesMax,
   smallBytesMax,
-} from '../packages/server/src/platform/http/large-bodies.ts'
+} from '../packages/server/src/platform/http/body/large-bodies.ts'
 import { readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/idempotency.md')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { layoutOf } from '../packages/server/src/platform/db/embedded/layout.ts'
-import { rolesSql } from '../packages/server/src/platform/db/roles.ts'
+import { rolesSql } from '../packages/server/src/platform/db/roles/roles.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { Installation } from '../packages/server/test/installation.ts'
 import { until } from '../packages/server/test/until.ts'

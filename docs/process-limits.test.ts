@@ -4,13 +4,13 @@ import { exportsMax } from '../packages/server/src/audit/exports.ts'
 import { inFlightMax, ownEndsInFlightMax } from '../packages/server/src/gate/in-flight.ts'
 import { identifiedAMinute, updatedAMinute } from '../packages/server/src/keys/turns.ts'
 import { freeFailures } from '../packages/server/src/people/account-failures.ts'
-import { mostWaiting } from '../packages/server/src/platform/batching.ts'
+import { mostWaiting } from '../packages/server/src/platform/concurrency/batching.ts'
 import { waitingMax } from '../packages/server/src/platform/crypto/password.ts'
 import {
   largeBytesMax,
   mediumBytesMax,
   signedBytesMax,
-} from '../packages/server/src/platform/http/large-bodies.ts'
+} from '../packages/server/src/platform/http/body/large-bodies.ts'
 import { rowsOfNobody, rowsPerWorkspace } from '../packages/server/src/security-events/tally.ts'
 import { settings } from '../packages/server/src/settings.ts'
 import { readDocument, section, tableOf } from './documents.ts'

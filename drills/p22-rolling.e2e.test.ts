@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectionsOf } from '../packages/server/src/platform/db/connection-need.ts'
+import { connectionsOf } from '../packages/server/src/platform/db/pool/connection-need.ts'
 import { settings } from '../packages/server/src/settings.ts'
 import { runRolling } from './harness/rolling-run.ts'
 

@@ -8,7 +8,7 @@ import { openDeps } from '../../packages/server/src/deps.ts'
 import { unlimited } from '../../packages/server/src/gate/principal.ts'
 import { startService } from '../../packages/server/src/main.ts'
 import { connectionFromUrl } from '../../packages/server/src/platform/db/connection.ts'
-import { createLog } from '../../packages/server/src/platform/log.ts'
+import { createLog } from '../../packages/server/src/platform/observe/log.ts'
 import { withoutAudit } from './without-audit.ts'
 
 /**

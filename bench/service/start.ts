@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { migrate } from '../../packages/server/src/platform/db/migrate/migrate.ts'
 import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
 import { type ScratchPostgres, scratchPostgres } from '../harness/scratch-postgres.ts'
 import { freePort, type ServerProcess, spawnServer } from '../harness/spawn-server.ts'

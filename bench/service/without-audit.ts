@@ -1,5 +1,5 @@
 import type { Db } from '../../packages/server/src/platform/db/db.ts'
-import type { Pool } from '../../packages/server/src/platform/db/pool.ts'
+import type { Pool } from '../../packages/server/src/platform/db/pool/pool.ts'
 
 /**
  * The store without the audit chain: it drops the statements that a mutation keeps for the end, which are the audit

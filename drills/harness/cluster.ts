@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { migrate } from '../../packages/server/src/platform/db/migrate/migrate.ts'
 import { type ScratchCluster, startScratchCluster } from '../../packages/server/test/scratch.ts'
 
 export type { ScratchCluster }

@@ -1,7 +1,7 @@
 import { readConfig } from '../../packages/server/src/config.ts'
 import { startService } from '../../packages/server/src/main.ts'
 import type { Clock } from '../../packages/server/src/platform/clock.ts'
-import { createLog } from '../../packages/server/src/platform/log.ts'
+import { createLog } from '../../packages/server/src/platform/observe/log.ts'
 import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
 import type { ClockMessage, StartMessage } from './service.ts'
 

@@ -10,8 +10,8 @@ const places = ['packages', 'bin', 'bench', 'drills', 'deploy', 'docs', 'example
 
 /** The end-to-end files that run with the inner ring: one of each kind, so that the whole is known to start. */
 export const smoke: readonly string[] = [
-  'packages/server/src/cli/first-start.e2e.test.ts',
-  'packages/server/src/cli/backup-restore.e2e.test.ts',
+  'packages/server/src/cli/serve/first-start.e2e.test.ts',
+  'packages/server/src/cli/backup/restore.e2e.test.ts',
   'packages/dashboard/test/sign-in.e2e.test.ts',
   'packages/embed/test/rows.e2e.test.ts',
   'packages/sdk/test/packed-verify.e2e.test.ts',

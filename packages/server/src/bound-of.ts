@@ -4,9 +4,9 @@ import { ownerOf } from './gate/principal.ts'
 import { rightOf } from './gate/right.ts'
 import type { Route } from './gate/route.ts'
 import type { Bound } from './platform/db/db.ts'
-import type { Line } from './platform/db/lines.ts'
-import type { HoldRows } from './platform/db/list-leg.ts'
+import type { Line } from './platform/db/pool/shares.ts'
 import { clientOf } from './platform/http/client.ts'
+import type { HoldRows } from './platform/paging/list-leg.ts'
 
 /**
  * The deadline, right and queue of a request's transactions. A mutation holds the right of its caller, except on `hot`

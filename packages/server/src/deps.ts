@@ -9,12 +9,12 @@ import { choresOf, closeRooms, figuresOf, lettersOf, type Opened, openRooms, rea
 import type { Outside } from './outside.ts'
 import { systemClock } from './platform/clock.ts'
 import { unbound } from './platform/db/db.ts'
-import { recoveryReading, watchStore } from './platform/db/readings.ts'
 import { startUpkeep } from './platform/db/upkeep.ts'
-import { watchFigures } from './platform/figures.ts'
 import { type Mail, openMail } from './platform/mail/mail.ts'
 import { mailReading } from './platform/mail/reading.ts'
-import { platformFigures } from './platform/platform-figures.ts'
+import { watchFigures } from './platform/observe/figures.ts'
+import { platformFigures } from './platform/observe/platform-figures.ts'
+import { recoveryReading, watchStore } from './platform/observe/readings.ts'
 
 /** How a request shows who asks. */
 interface Gate {

@@ -1,12 +1,12 @@
 import type { Base } from './base.ts'
 import type { Room } from './gate/room.ts'
 import { platformChores } from './platform/chores.ts'
-import type { Reading } from './platform/db/readings.ts'
-import type { SealedStore } from './platform/db/sealed-store.ts'
+import type { SealedStore } from './platform/db/sealed/store.ts'
 import type { Chore } from './platform/db/upkeep.ts'
-import type { Figure } from './platform/figures.ts'
 import type { WriteLetter } from './platform/mail/deliver.ts'
 import type { WriterParts } from './platform/mail/writer-parts.ts'
+import type { Figure } from './platform/observe/figures.ts'
+import type { Reading } from './platform/observe/readings.ts'
 import { rooms } from './rooms.ts'
 
 /** What all rooms have together: each function does one thing for every room of the list. */

@@ -9,7 +9,7 @@ import { until } from '../test/until.ts'
 import { makeScene } from '../test/vendor.ts'
 import { readConfig } from './config.ts'
 import { type Service, startService } from './main.ts'
-import { createLog } from './platform/log.ts'
+import { createLog } from './platform/observe/log.ts'
 
 describe('a service that closes', async () => {
   const database = await makeDatabase(testCluster())

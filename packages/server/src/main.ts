@@ -6,8 +6,8 @@ import { buildApp } from './app.ts'
 import type { BuildState } from './dashboard/dashboard.ts'
 import { type Deps, openDeps } from './deps.ts'
 import type { Outside } from './outside.ts'
-import { serveMetrics } from './platform/http/metrics-server.ts'
 import { stopListening } from './platform/http/stop-listening.ts'
+import { serveMetrics } from './platform/observe/metrics-server.ts'
 
 export interface Service {
   /** The URL that it listens on, such as `http://127.0.0.1:8080`. */

@@ -3,7 +3,7 @@ import type { BuildState } from './dashboard/dashboard.ts'
 import type { Budgets } from './platform/budgets.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Connection } from './platform/db/connection.ts'
-import type { Logger } from './platform/log.ts'
+import type { Logger } from './platform/observe/log.ts'
 
 /** What a service is opened with. */
 export interface Outside {

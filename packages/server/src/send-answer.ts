@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { Problem } from '@keyrail/contract/errors'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Answer, Route } from './gate/route.ts'
-import { JsonLines, linesType } from './platform/http/json-lines.ts'
-import type { LargeBodies } from './platform/http/large-bodies.ts'
-import { EndedBody } from './platform/http/open-body.ts'
+import { JsonLines, linesType } from './platform/http/body/json-lines.ts'
+import type { LargeBodies } from './platform/http/body/large-bodies.ts'
+import { EndedBody } from './platform/http/body/open-body.ts'
 import { type ToProblem, toRefusal } from './platform/http/problem.ts'
 
 /** The memory of a streamed answer, in bytes: a page of an export. The stream itself counts lines, and its size is 1. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { splitHosts } from './platform/db/host-list.ts'
+import { splitHosts } from './platform/db/failover/host-list.ts'
 import { readProxyNetworks, type TrustedProxies } from './platform/network/trusted-proxies.ts'
 import type { Setting } from './setting.ts'
 

@@ -1,6 +1,6 @@
-import { cancelRunning } from '../src/platform/db/cancel-request.ts'
 import { connect } from '../src/platform/db/connection.ts'
-import { destroySocket } from '../src/platform/db/destroy-socket.ts'
+import { cancelRunning } from '../src/platform/db/pool/cancel-request.ts'
+import { destroySocket } from '../src/platform/db/pool/destroy-socket.ts'
 import type { Harness, Heard } from './harness.ts'
 import { patientBudgets } from './stores.ts'
 import { until } from './until.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { Connection } from '../src/platform/db/connection.ts'
-import { migrate } from '../src/platform/db/migrate.ts'
+import { migrate } from '../src/platform/db/migrate/migrate.ts'
 
 /** The cluster that `npm test` starts, passed to every test file. */
 export const clusterVariable = 'KEYRAIL_TEST_CLUSTER'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Check } from '../src/cli/doctor-check.ts'
+import type { Check } from '../src/cli/doctor/check.ts'
 import { Installation, looksLikeStack, urlOf } from './installation.ts'
 
 /** The doctor's findings by name; if a name has several, the last one. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../src/platform/clock.ts'
-import { createLog } from '../src/platform/log.ts'
 import { openMail } from '../src/platform/mail/mail.ts'
 import { readMailRoute } from '../src/platform/mail/route.ts'
-import { uncounted } from '../src/platform/metrics.ts'
+import { createLog } from '../src/platform/observe/log.ts'
+import { uncounted } from '../src/platform/observe/metrics.ts'
 
 /** Sends mail in a separate process, so that a test can kill it. */
 const [connection = '', url = '', to = ''] = process.argv.slice(2)

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
 import { systemClock } from '../src/platform/clock.ts'
-import { createLog } from '../src/platform/log.ts'
-import { uncounted } from '../src/platform/metrics.ts'
+import { createLog } from '../src/platform/observe/log.ts'
+import { uncounted } from '../src/platform/observe/metrics.ts'
 import { Refusal } from '../src/platform/refusal.ts'
 import type { Check } from '../src/ratelimit/fold.ts'
-import { openRedisCounters, type RedisCounters, type RedisCountersOptions } from '../src/ratelimit/redis.ts'
+import {
+  openRedisCounters,
+  type RedisCounters,
+  type RedisCountersOptions,
+} from '../src/ratelimit/redis/redis.ts'
 import type { CounterStore } from '../src/ratelimit/store.ts'
 
 /** Counters in a Redis, with what they have logged so far; closed when the test file ends. */

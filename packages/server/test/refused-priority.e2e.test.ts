@@ -16,7 +16,7 @@ test('a system that refuses a lower priority stops no verification and no large 
   const refuse = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module'
     os.setPriority = () => { throw new Error('setPriority returned EACCES') }; syncBuiltinESMExports()`
   const program = `import { openVerifyThread } from ${sourceOf('audit/verify-thread.ts')}
-    import { openJsonThread } from ${sourceOf('platform/http/json-thread.ts')}
+    import { openJsonThread } from ${sourceOf('platform/http/body/json-thread.ts')}
     const verifying = openVerifyThread(JSON.parse(process.env.STORE))
     const { valid } = await verifying.verify(${JSON.stringify(workspaceId)})
     verifying.close()

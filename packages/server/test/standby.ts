@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, connect as dial, type Socket } from 'no
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import type { Connection } from '../src/platform/db/connection.ts'
-import { migrate } from '../src/platform/db/migrate.ts'
+import { migrate } from '../src/platform/db/migrate/migrate.ts'
 import { type ScratchCluster, startScratchCluster } from './scratch.ts'
 import { until } from './until.ts'
 

@@ -1,12 +1,12 @@
 import type { Budgets } from '../src/platform/budgets.ts'
 import { type Connection, withConnectMs } from '../src/platform/db/connection.ts'
-import { createIdleConnections } from '../src/platform/db/idle.ts'
-import { type LaneObserver, type OwnedLane, openLane } from '../src/platform/db/lane.ts'
-import { openLaneConnections } from '../src/platform/db/lane-connections.ts'
-import type { LaneSpec } from '../src/platform/db/lane-spec.ts'
-import { type Lanes, openLanes } from '../src/platform/db/lanes.ts'
-import { openPool, type Pool } from '../src/platform/db/pool.ts'
-import { uncounted } from '../src/platform/metrics.ts'
+import { openLaneConnections } from '../src/platform/db/lanes/connections.ts'
+import { type LaneObserver, type OwnedLane, openLane } from '../src/platform/db/lanes/lane.ts'
+import { type Lanes, openLanes } from '../src/platform/db/lanes/lanes.ts'
+import type { LaneSpec } from '../src/platform/db/lanes/spec.ts'
+import { createIdleConnections } from '../src/platform/db/pool/idle.ts'
+import { openPool, type Pool } from '../src/platform/db/pool/pool.ts'
+import { uncounted } from '../src/platform/observe/metrics.ts'
 
 const longMs = 30_000
 

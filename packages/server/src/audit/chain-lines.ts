@@ -1,5 +1,5 @@
 import type { AuditChain, AuditChainProgress } from '@keyrail/contract/vendor/audit'
-import { JsonLines } from '../platform/http/json-lines.ts'
+import { JsonLines } from '../platform/http/body/json-lines.ts'
 import type { VerifyChain } from './verify.ts'
 import type { ChainStep } from './verify-run.ts'
 

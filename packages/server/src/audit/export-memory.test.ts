@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
-import { largeBytesMax, mediumBytesMax } from '../platform/http/large-bodies.ts'
+import { largeBytesMax, mediumBytesMax } from '../platform/http/body/large-bodies.ts'
 
 const harness = await startHarness()
 

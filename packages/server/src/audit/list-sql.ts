@@ -1,9 +1,9 @@
 import type { Env } from '@keyrail/contract/shared'
 import { type AuditAction, auditActions } from '@keyrail/contract/vendor/audit'
 import { type Statement, sql } from '../platform/db/connection.ts'
-import { readInOrder } from '../platform/db/read-in-order.ts'
+import { readInOrder } from '../platform/db/pool/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
-import type { Listed } from '../platform/listed.ts'
+import type { Listed } from '../platform/paging/listed.ts'
 import { type AuditRow, columns, isOfTest, isTestTarget, who, whoWithheld } from './sql.ts'
 
 export interface AuditFilter {

@@ -1,4 +1,4 @@
-import type { Cursors } from '../platform/cursor.ts'
+import type { Cursors } from '../platform/paging/cursor.ts'
 import type { Exports } from './exports.ts'
 import type { SignHeads } from './signed-head.ts'
 

@@ -6,7 +6,7 @@
 import { auditRoutes } from '@keyrail/contract/routes/audit'
 import { readers } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'
-import { wantsLines } from '../platform/http/json-lines.ts'
+import { wantsLines } from '../platform/http/body/json-lines.ts'
 import { verifyInLines } from './chain-lines.ts'
 import { exportAuditLogs } from './export.ts'
 import { listAuditLogs } from './list.ts'

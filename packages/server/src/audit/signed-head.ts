@@ -1,5 +1,5 @@
-import type { SealedStore } from '../platform/db/sealed-store.ts'
-import { serviceSecret } from '../platform/db/service-secret.ts'
+import { serviceSecret } from '../platform/db/sealed/service-secret.ts'
+import type { SealedStore } from '../platform/db/sealed/store.ts'
 import { checkpointKeyOf, writeCheckpoint, writeVerifierKey } from './checkpoint.ts'
 import type { DeriveChain, VerifyChain } from './verify.ts'
 

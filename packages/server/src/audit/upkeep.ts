@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import type { Connection } from '../platform/db/connection.ts'
-import { Errands } from '../platform/db/errands.ts'
-import type { Reading } from '../platform/db/readings.ts'
+import { Errands } from '../platform/db/pool/errands.ts'
 import type { Chore } from '../platform/db/upkeep.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/observe/log.ts'
+import type { Reading } from '../platform/observe/readings.ts'
 import { chainFigures, dueChains, noteVerification } from './sql.ts'
 import { openVerifyThread } from './verify-thread.ts'
 

@@ -1,6 +1,6 @@
 import type { AuditLog } from '@keyrail/contract/vendor/audit'
 import canonicalize from 'canonicalize'
-import { parseJson } from '../platform/http/json.ts'
+import { parseJson } from '../platform/http/body/json.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { addressPaths } from './actions.ts'
 import { placeOf } from './address-place.ts'

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
+import { lowerPriority } from '../platform/concurrency/lower-priority.ts'
 import { fromPortable } from '../platform/db/connection.ts'
-import { lowerPriority } from '../platform/lower-priority.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { verify } from './verify-run.ts'
 import type { Question, Reply } from './verify-thread.ts'

@@ -4,7 +4,7 @@ import type { ChainHead } from '../audit/chain.ts'
 import { type Checkpoint, readCheckpoint, readVerifierKey } from '../audit/checkpoint.ts'
 import { linesOf, NoAuditLog } from '../audit/lines.ts'
 import { type FileVerdict, verifyFile } from '../audit/verify-file.ts'
-import { type StepLabels, withCopyProgress } from './copy-progress.ts'
+import { type StepLabels, withCopyProgress } from './backup/copy-progress.ts'
 import { CommandFailed } from './failure.ts'
 import { print, printJson } from './output.ts'
 

@@ -8,11 +8,11 @@ import {
   readEncryptionKeys,
 } from '../platform/crypto/encryption-keys.ts'
 import type { Connection } from '../platform/db/connection.ts'
-import { keysInUse, queryOf } from '../platform/db/sealed-columns.ts'
-import { refuseUnknownKeys } from '../platform/db/sealed-store.ts'
-import { explainFullDisk } from '../platform/disk-full.ts'
-import { makeDirectories } from '../platform/make-directory.ts'
-import { readOwnFile } from '../platform/own-files.ts'
+import { keysInUse, queryOf } from '../platform/db/sealed/columns.ts'
+import { refuseUnknownKeys } from '../platform/db/sealed/store.ts'
+import { explainFullDisk } from '../platform/files/disk-full.ts'
+import { makeDirectories } from '../platform/files/make-directory.ts'
+import { readOwnFile } from '../platform/files/own-files.ts'
 import { withClient } from './database.ts'
 import { CommandFailed } from './failure.ts'
 

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import { makeDatabase, testCluster } from '../../test/database.ts'
 import { ask, Installation, urlOf } from '../../test/installation.ts'
 import { connect } from '../platform/db/connection.ts'
-import { migrate, migrations } from '../platform/db/migrate.ts'
+import { migrate, migrations } from '../platform/db/migrate/migrate.ts'
 
 describe('keyrail migrate', () => {
   const installation = new Installation()

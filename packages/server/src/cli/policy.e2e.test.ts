@@ -4,7 +4,7 @@ import { askFeed } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { Installation, urlOf } from '../../test/installation.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
-import { versionsRaisedBy } from '../platform/db/timeline.ts'
+import { versionsRaisedBy } from '../platform/db/failover/timeline.ts'
 
 const harness = await startHarness()
 const installation = new Installation({ DATABASE_URL: urlOf(harness.connection) })

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Logins, loginsSql } from '../platform/db/service-rights.ts'
+import { type Logins, loginsSql } from '../platform/db/roles/service-rights.ts'
 import { print } from './output.ts'
 
 export function addRolesCommand(program: Command): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { ask, Installation, looksLikeStack } from '../../test/installation.ts'
-import { publishedBeforeS } from '../platform/db/signing-keys.ts'
+import { publishedBeforeS } from '../platform/db/sealed/signing-keys.ts'
 
 describe('keyrail signing-key rotate', () => {
   let installation: Installation

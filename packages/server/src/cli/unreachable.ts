@@ -1,5 +1,5 @@
 import { type Connection, placeOf } from '../platform/db/connection.ts'
-import { NoPrimary } from '../platform/db/hosts.ts'
+import { NoPrimary } from '../platform/db/failover/hosts.ts'
 
 /** Explains why a Postgres could not be reached or used; null for other errors. */
 export function explainUnreachable(error: unknown, connection: Connection): string | null {

@@ -1,4 +1,4 @@
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/observe/log.ts'
 import { type Build, readBuild } from './read-build.ts'
 
 /**

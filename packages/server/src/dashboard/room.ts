@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Room } from '../gate/room.ts'
 import { checkout } from '../platform/host/reach.ts'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/observe/log.ts'
 import { type BuildState, openDashboard } from './dashboard.ts'
 
 interface Outside {

@@ -19,8 +19,8 @@ import {
   type TenantKeys,
   updateTenantKey,
 } from '../keys/tenant-keys.ts'
-import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
+import { page } from '../platform/paging/cursor.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { meetTenant } from '../tenants/meet.ts'
 import { readKeyUsage } from '../usage/key-usage.ts'

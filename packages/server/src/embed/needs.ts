@@ -1,5 +1,5 @@
 import type { TenantKeyNeeds } from '../keys/tenant-keys.ts'
-import type { Cursors } from '../platform/cursor.ts'
+import type { Cursors } from '../platform/paging/cursor.ts'
 import type { MintNeeds } from './mint.ts'
 
 /** What the routes of this room need from outside; `deps.ts` has it. */

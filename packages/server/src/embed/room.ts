@@ -1,8 +1,8 @@
 import type { Room } from '../gate/room.ts'
 import type { Clock } from '../platform/clock.ts'
 import { makeSigningKey, openSigningKeys } from '../platform/crypto/signing-keys.ts'
-import type { SealedStore } from '../platform/db/sealed-store.ts'
-import { pruneSigningKeys, rotateSigningKeys } from '../platform/db/signing-keys.ts'
+import { pruneSigningKeys, rotateSigningKeys } from '../platform/db/sealed/signing-keys.ts'
+import type { SealedStore } from '../platform/db/sealed/store.ts'
 import { routes } from './routes.ts'
 import { openEmbedTokens } from './signed-token.ts'
 

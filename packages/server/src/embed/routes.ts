@@ -7,7 +7,7 @@ import { embedRoutes } from '@keyrail/contract/routes/embed'
 import { overlapHoursDefault } from '@keyrail/contract/shared'
 import { backends, withinProjects } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'
-import { jwksMaxAgeS } from '../platform/db/signing-keys.ts'
+import { jwksMaxAgeS } from '../platform/db/sealed/signing-keys.ts'
 import { taggedBody } from '../platform/http/tagged-body.ts'
 import {
   createEmbedKey,

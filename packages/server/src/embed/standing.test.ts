@@ -4,7 +4,7 @@ import { mintToken, setOrigins, signToken } from '../../test/embed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor, uniqueSlug } from '../../test/vendor.ts'
 import { unlimited } from '../gate/principal.ts'
-import { Deadline } from '../platform/deadline.ts'
+import { Deadline } from '../platform/concurrency/deadline.ts'
 import { mintEmbedToken } from './mint.ts'
 
 /** Everything that a token depends on is checked with every request: once it is gone, the token is refused. */

@@ -14,7 +14,7 @@ import { encryptionKeys } from '../../test/encryption-key.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { openSealing } from '../platform/crypto/sealing.ts'
-import { placeOf, signingKeys } from '../platform/db/sealed-columns.ts'
+import { placeOf, signingKeys } from '../platform/db/sealed/columns.ts'
 
 /** Every way to forge a token, or to use one that is not valid. */
 const harness = await startHarness()

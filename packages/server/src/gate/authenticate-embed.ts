@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Env } from '@keyrail/contract/shared'
-import type { Deadline } from '../platform/deadline.ts'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
 import { type CallerOrigin, callerOriginOf, everyAnswer, letRead, readOrigin } from '../platform/http/cors.ts'
 import { headerValues } from '../platform/http/headers.ts'
 import { Refusal } from '../platform/refusal.ts'

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
 import { isWellFormedToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
-import type { Deadline } from '../platform/deadline.ts'
 import { isInside } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { readBearer } from './bearer.ts'

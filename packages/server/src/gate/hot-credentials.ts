@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Hints } from '../platform/db/hints.ts'
-import { recentlyUsed } from '../platform/recently-used.ts'
+import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
+import type { Hints } from '../platform/db/listen/hints.ts'
 import type { FindCredential, SecretKeyRecord } from './lookup.ts'
 
 /** The topic that announces rotated and revoked secret keys. */

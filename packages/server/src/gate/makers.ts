@@ -1,8 +1,8 @@
+import type { Deadline } from '../platform/concurrency/deadline.ts'
+import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { sql } from '../platform/db/connection.ts'
-import type { Row } from '../platform/db/lane-spec.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
-import type { Deadline } from '../platform/deadline.ts'
-import { recentlyUsed } from '../platform/recently-used.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
+import type { Row } from '../platform/db/lanes/spec.ts'
 
 /** A secret key below its maker. Neither ever changes, so it may be remembered. */
 export interface Made {

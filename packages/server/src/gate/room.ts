@@ -1,8 +1,8 @@
-import type { Reading } from '../platform/db/readings.ts'
 import type { Chore } from '../platform/db/upkeep.ts'
-import type { Figure } from '../platform/figures.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
+import type { Figure } from '../platform/observe/figures.ts'
+import type { Reading } from '../platform/observe/readings.ts'
 import type { Route } from './route.ts'
 
 /**

@@ -1,7 +1,7 @@
+import type { Deadline } from '../platform/concurrency/deadline.ts'
 import { sql } from '../platform/db/connection.ts'
-import type { Lane } from '../platform/db/lane.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
-import type { Deadline } from '../platform/deadline.ts'
+import type { Lane } from '../platform/db/lanes/lane.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { Principal } from './principal.ts'
 

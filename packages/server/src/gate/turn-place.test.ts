@@ -5,7 +5,7 @@ import { startHarness } from '../../test/harness.ts'
 import { makePerson } from '../../test/people.ts'
 import { openBarrier, policyHeadOf } from '../../test/races/barrier.ts'
 import { issueKey, makeSecretKey, makeVendor } from '../../test/vendor.ts'
-import { Deadline } from '../platform/deadline.ts'
+import { Deadline } from '../platform/concurrency/deadline.ts'
 import type { Principal } from './principal.ts'
 import { placeOf } from './turn-place.ts'
 

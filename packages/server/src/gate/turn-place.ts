@@ -1,6 +1,6 @@
-import type { Place } from '../platform/db/lines.ts'
-import type { Deadline } from '../platform/deadline.ts'
-import type { TurnPath } from '../platform/turn-tree.ts'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
+import type { TurnPath } from '../platform/concurrency/turn-tree.ts'
+import type { Place } from '../platform/db/pool/shares.ts'
 import type { FindMakers, Made } from './makers.ts'
 import type { Principal } from './principal.ts'
 

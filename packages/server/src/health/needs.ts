@@ -1,4 +1,4 @@
-import type { Readiness } from '../platform/db/readiness.ts'
+import type { Readiness } from '../platform/db/failover/readiness.ts'
 
 /** What the routes of this room need from outside; `deps.ts` has it. */
 export interface HealthNeeds {

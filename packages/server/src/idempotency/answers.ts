@@ -1,6 +1,6 @@
-import type { Lane } from '../platform/db/lane.ts'
-import type { Row } from '../platform/db/lane-spec.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
+import type { Lane } from '../platform/db/lanes/lane.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
+import type { Row } from '../platform/db/lanes/spec.ts'
 import { type Held, keyColumns, nameOfKey } from './record.ts'
 import { readAnswers } from './sql.ts'
 

@@ -1,5 +1,5 @@
 import { CompleteBody } from '@keyrail/contract/idempotency'
-import type { BodyReader } from '../platform/http/body-reader.ts'
+import type { BodyReader } from '../platform/http/body/reader.ts'
 import { type Completion, readCompletion } from './answer.ts'
 
 /** A completion as the holder sends it, with the answer in the form in which it is stored. */

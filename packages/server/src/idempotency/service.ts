@@ -1,4 +1,4 @@
-import type { Lanes } from '../platform/db/lanes.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { type Answers, openAnswers } from './answers.ts'
 import { type Claims, openClaims } from './claims.ts'
 import { type Ends, openEnds } from './ends.ts'

@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
 import type { Clock } from '../platform/clock.ts'
-import { createAllowance, type Place } from '../platform/db/allowance.ts'
-import type { Errands } from '../platform/db/errands.ts'
-import type { Logger } from '../platform/log.ts'
+import { createAllowance, type Place } from '../platform/db/lanes/allowance.ts'
+import type { Errands } from '../platform/db/pool/errands.ts'
+import type { Logger } from '../platform/observe/log.ts'
 import { addStoredBytes, sumStoredBytes } from './sql.ts'
 
 /** How many bytes of stored answers each project has, and may have. Requests that store answers do not wait for it. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import pg from 'pg'
 import { makeDatabase, testCluster } from '../../test/database.ts'
-import { migrate, migrations } from '../platform/db/migrate.ts'
+import { migrate, migrations } from '../platform/db/migrate/migrate.ts'
 
 const database = await makeDatabase(testCluster(), true)
 await migrate(database.connection, { upTo: migrations[migrations.indexOf('0021_makers') - 1] })

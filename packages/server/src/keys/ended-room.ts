@@ -1,7 +1,7 @@
 import { endedMax, type Maker, makeWay, noRoomForEnded } from '../gate/ended.ts'
 import type { Clock } from '../platform/clock.ts'
+import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import type { Tx } from '../platform/db/transaction.ts'
-import { recentlyUsed } from '../platform/recently-used.ts'
 import { countEndedKeys, deleteEndedKeys, findRoomForKeys } from './ended-sql.ts'
 import type { KeyPlace } from './rows.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Cursors } from '../platform/cursor.ts'
 import type { MakeId } from '../platform/ids.ts'
+import type { Cursors } from '../platform/paging/cursor.ts'
 import type { FleetNeeds } from '../policy/propagation.ts'
 import type { EndedRoom } from './ended-room.ts'
 import type { KeyTurns } from './turns.ts'

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { openStatementWork } from '../../test/statement-work.ts'
 import { makeProject, makeVendor } from '../../test/vendor.ts'
-import { prefixRange } from '../platform/prefix.ts'
-import type { Place } from '../platform/walks.ts'
+import { prefixRange } from '../platform/paging/prefix.ts'
+import type { Place } from '../platform/paging/walks.ts'
 import { type KeyWalk, keyWalkStatement } from './search-sql.ts'
 
 /** 100,000 keys of one workspace, nearly all with the same prefix, project and environment. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
-import { recentlyUsed } from '../platform/recently-used.ts'
+import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 /** How many keys a credential can identify in a minute, in one process: enough for people, and no check of live traffic. */

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Signature } from '../gate/signature.ts'
 import type { Clock } from '../platform/clock.ts'
-import { parseJson } from '../platform/http/json.ts'
+import { parseJson } from '../platform/http/body/json.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 /** Reads the document that lists the keys: `{"public_keys": [{"key_identifier", "key"}]}`. */

@@ -7,7 +7,7 @@ import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 import { startHarness } from '../../test/harness.ts'
-import { requestSpan } from '../platform/tracing.ts'
+import { requestSpan } from '../platform/observe/tracing.ts'
 import { readKeysFrom } from './read-keys.ts'
 
 /** As an SDK does, in a simple form. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { traceHeaders } from '../platform/tracing.ts'
+import { traceHeaders } from '../platform/observe/tracing.ts'
 import type { ReadKeys } from './codehost-keys.ts'
 
 /** Milliseconds and bytes that the document may take. GitHub's has a few hundred bytes. */

@@ -1,7 +1,7 @@
 import { addressKey } from '../people/address.ts'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Tx } from '../platform/db/transaction.ts'
-import type { Deadline } from '../platform/deadline.ts'
 import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
 import { workAtOnce } from './at-once.ts'
 import type { LeakNeeds } from './needs.ts'

@@ -1,6 +1,6 @@
 import type { Room } from '../gate/room.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { openCodehostKeys } from './codehost-keys.ts'
 import { openFindLeaked } from './find-leaked.ts'
 import { leakLetters } from './letters.ts'

@@ -1,5 +1,5 @@
-import type { Lane } from '../platform/db/lane.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
+import type { Lane } from '../platform/db/lanes/lane.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { findAccounts } from './sql.ts'
 
 interface Account {

@@ -1,5 +1,5 @@
 import { type Connection, withConnectMs } from '../platform/db/connection.ts'
-import { connectPrimary } from '../platform/db/timeline.ts'
+import { connectPrimary } from '../platform/db/failover/timeline.ts'
 import { findAnyAccount } from './sql.ts'
 
 /** Whether this installation waits for its first account. */

@@ -3,7 +3,7 @@ import { beforeEach, test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makePerson } from '../../test/people.ts'
 import { makeSecretKey, makeVendor, uniqueSlug } from '../../test/vendor.ts'
-import { jobSchema } from '../platform/db/job-queue.ts'
+import { jobSchema } from '../platform/jobs/job-queue.ts'
 
 const { ask, query, ...harness } = await startHarness({ trustProxy: 1 })
 const [flood, other, quiet] = ['203.0.113.9', '198.51.100.7', '192.0.2.4']

@@ -1,12 +1,12 @@
 import { mailedPages } from '@keyrail/contract/mailed-pages'
 import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
+import { agentInWords } from '../platform/http/user-agent.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
 import { nameInLetter } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
-import { agentInWords } from '../platform/user-agent.ts'
 import { readSessionForLetter } from './session-sql.ts'
 import { readUser, storeToken, type UserRow } from './sql.ts'
 

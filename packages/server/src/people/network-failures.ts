@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
-import { recentlyUsed } from '../platform/recently-used.ts'
+import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 const windowMs = 60_000

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
-import { recentlyUsed } from '../platform/recently-used.ts'
+import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { checksAtOnce, holdMsOf, quietMs } from './account-failures.ts'
 import { createNetworkFailures } from './network-failures.ts'
 import { Turns } from './sign-in-turns.ts'

@@ -1,5 +1,5 @@
 import { pruneReplays } from './db/replay.ts'
-import { erasePlainSecrets } from './db/sealed-store.ts'
+import { erasePlainSecrets } from './db/sealed/store.ts'
 import type { Chore } from './db/upkeep.ts'
 import { freeStuckMail, pruneFailedMail, pruneLetterCounts, pruneMailThrottles } from './mail/upkeep.ts'
 

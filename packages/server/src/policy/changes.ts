@@ -1,5 +1,5 @@
 import { sql } from '../platform/db/connection.ts'
-import { versionSql } from '../platform/db/raised.ts'
+import { versionSql } from '../platform/db/failover/raised.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
 /**

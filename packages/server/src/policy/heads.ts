@@ -1,7 +1,7 @@
-import type { Lane } from '../platform/db/lane.ts'
-import type { Row } from '../platform/db/lane-spec.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
-import { requireSame } from '../platform/db/timeline.ts'
+import { requireSame } from '../platform/db/failover/timeline.ts'
+import type { Lane } from '../platform/db/lanes/lane.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
+import type { Row } from '../platform/db/lanes/spec.ts'
 import { findHeads, type PolicyHead } from './sql.ts'
 
 export interface ProjectRef {

@@ -1,6 +1,6 @@
 import type { Budgets } from '../platform/budgets.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Cursors } from '../platform/cursor.ts'
+import type { Cursors } from '../platform/paging/cursor.ts'
 import type { PolicyFeed } from './service.ts'
 
 /** What the routes of this room need from outside; `deps.ts` has it. */

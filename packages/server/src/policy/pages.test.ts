@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadline } from '../platform/deadline.ts'
+import { Deadline } from '../platform/concurrency/deadline.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { createPages } from './pages.ts'
 

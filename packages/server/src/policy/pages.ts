@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Deadline } from '../platform/deadline.ts'
-import type { OpenBody } from '../platform/http/open-body.ts'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
+import type { OpenBody } from '../platform/http/body/open-body.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { versionsRaisedBy } from '../platform/db/timeline.ts'
+import { versionsRaisedBy } from '../platform/db/failover/timeline.ts'
 
 /** How long the raise may take, and how long it may wait for another one. */
 const raiseMs = 60_000

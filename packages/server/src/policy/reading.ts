@@ -1,4 +1,4 @@
-import type { Reading } from '../platform/db/readings.ts'
+import type { Reading } from '../platform/observe/readings.ts'
 import { countFleets, oldestMissed } from './sql.ts'
 
 /** The nodes of all projects together. */

@@ -1,4 +1,4 @@
-import { FairQueue } from '../platform/fair-queue.ts'
+import { FairQueue } from '../platform/concurrency/fair-queue.ts'
 
 /** Waits until an answer of the feed may be sent. It never refuses, so that no fleet stays stale. */
 export type SendTurns = (workspaceId: string, bytes: number) => Promise<void>

@@ -1,7 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
 import { recordColumns } from '../gate/lookup.ts'
 import { sql } from '../platform/db/connection.ts'
-import { floorSql, versionSql } from '../platform/db/raised.ts'
+import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { isFullSql, isLiveSql, liveInterval } from './live.ts'
 import type { FeedStatements } from './statements.ts'

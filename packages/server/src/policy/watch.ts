@@ -1,4 +1,4 @@
-import type { Hints } from '../platform/db/hints.ts'
+import type { Hints } from '../platform/db/listen/hints.ts'
 import { policyTopic } from './changes.ts'
 import { type Heads, type ProjectRef, refKey } from './heads.ts'
 import { type HeldMax, HeldPlaces } from './held-places.ts'

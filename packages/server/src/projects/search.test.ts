@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { openStatementWork } from '../../test/statement-work.ts'
 import { makeSecretKey, makeVendor, uniqueSlug, type Vendor } from '../../test/vendor.ts'
-import { prefixRange } from '../platform/prefix.ts'
+import { prefixRange } from '../platform/paging/prefix.ts'
 import { projectSearches } from './sql.ts'
 
 const harness = await startHarness()

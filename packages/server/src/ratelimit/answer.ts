@@ -1,6 +1,6 @@
 import type { RateLimitVerdict } from '@keyrail/contract/ratelimit'
 import { serializeItem } from 'structured-headers'
-import { recentlyUsed } from '../platform/recently-used.ts'
+import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import type { Check, Tally } from './fold.ts'
 import { type Cell, fits, type Rule, remaining, resetMs, retryMs } from './window.ts'
 

@@ -6,7 +6,7 @@ import { makePerson } from '../../test/people.ts'
 import { until } from '../../test/until.ts'
 import { issueKey, makeProject, makeSecretKey, makeVendor } from '../../test/vendor.ts'
 import { systemClock } from '../platform/clock.ts'
-import { Errands } from '../platform/db/errands.ts'
+import { Errands } from '../platform/db/pool/errands.ts'
 import { openCounterRows } from './counter-rows.ts'
 
 const most = 32

@@ -1,8 +1,8 @@
 import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
 import type { Clock } from '../platform/clock.ts'
-import { type Allowance, createAllowance } from '../platform/db/allowance.ts'
-import type { Errands } from '../platform/db/errands.ts'
-import type { Logger } from '../platform/log.ts'
+import { type Allowance, createAllowance } from '../platform/db/lanes/allowance.ts'
+import type { Errands } from '../platform/db/pool/errands.ts'
+import type { Logger } from '../platform/observe/log.ts'
 import { dropInvented } from './invented.ts'
 import { countAll, countOfProject } from './sql.ts'
 

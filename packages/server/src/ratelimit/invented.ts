@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { CountedPlace } from '../platform/db/allowance.ts'
+import type { CountedPlace } from '../platform/db/lanes/allowance.ts'
 import { findInvented, removeInvented } from './sql.ts'
 
 /** So that no check waits for long for a row that is deleted. */

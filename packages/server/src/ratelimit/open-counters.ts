@@ -1,11 +1,11 @@
 import { systemClock } from '../platform/clock.ts'
-import type { Errands } from '../platform/db/errands.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
-import type { Logger } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
+import type { Errands } from '../platform/db/pool/errands.ts'
+import type { Logger } from '../platform/observe/log.ts'
+import type { Metrics } from '../platform/observe/metrics.ts'
 import { openCounterRows } from './counter-rows.ts'
 import { openPostgresCounters } from './postgres.ts'
-import { databaseOf } from './redis-database.ts'
+import { databaseOf } from './redis/database.ts'
 import type { CounterStore } from './store.ts'
 
 interface CounterSettings {
@@ -26,7 +26,7 @@ export async function openCounters(
     const rows = openCounterRows(store.errands, maxCountersPerWorkspace, systemClock, log)
     return openPostgresCounters(store.lanes, rows)
   }
-  const { openRedisCounters, laneName } = await import('./redis.ts')
+  const { openRedisCounters, laneName } = await import('./redis/redis.ts')
   const counters = await openRedisCounters(redisUrl, {
     file: valueFiles.redisUrl,
     log,

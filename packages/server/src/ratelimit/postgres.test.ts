@@ -4,7 +4,7 @@ import { testStore } from '../../test/counter-store-suite.ts'
 import { makeDatabase, testCluster } from '../../test/database.ts'
 import { openTestLanes } from '../../test/stores.ts'
 import { systemClock } from '../platform/clock.ts'
-import { Errands } from '../platform/db/errands.ts'
+import { Errands } from '../platform/db/pool/errands.ts'
 import { openCounterRows } from './counter-rows.ts'
 import { openPostgresCounters } from './postgres.ts'
 

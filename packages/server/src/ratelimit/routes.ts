@@ -1,7 +1,7 @@
 /**
- * Rate-limit checks. `window.ts` is the arithmetic, `fold.ts` charges all rules or none, `postgres.ts` and `redis.ts`
- * store counters, `counter-rows.ts` and `redis-room.ts` bound how many there are, `redis-pressure.ts` on a server that is nearly
- * full, and `answer.ts` makes the verdict.
+ * Rate-limit checks. `window.ts` is the arithmetic, `fold.ts` charges all rules or none, `postgres.ts` and
+ * `redis/redis.ts` store counters, `counter-rows.ts` and `redis/quota.ts` bound how many there are, `redis/pressure.ts` on a
+ * server that is nearly full, and `answer.ts` makes the verdict.
  */
 
 import { ratelimitRoutes } from '@keyrail/contract/routes/ratelimit'

@@ -1,4 +1,4 @@
-import type { Deadline } from '../platform/deadline.ts'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
 import type { Check, Tally } from './fold.ts'
 
 /**

@@ -3,7 +3,7 @@ import { keysMadeSql } from '../gate/made.ts'
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
-import type { Listed } from '../platform/listed.ts'
+import type { Listed } from '../platform/paging/listed.ts'
 import { type SecretKeyRow, secretKeyColumns } from './sql.ts'
 
 /** A person, key or session that makes things. `user` covers all sessions of the person; `session` only that one. */

@@ -1,7 +1,7 @@
 import type { Cascade, Descendants } from '@keyrail/contract/vendor/secret-keys'
 import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
-import { type Cursors, page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
+import { type Cursors, page } from '../platform/paging/cursor.ts'
 import { type CascadeRow, readCascade } from './ending-sql.ts'
 import { type Maker, readMade } from './made-sql.ts'
 import { toSecretKey } from './resource.ts'

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
+import { agentFamily } from '../platform/http/user-agent.ts'
 import { networkOf } from '../platform/network/client-network.ts'
-import { agentFamily } from '../platform/user-agent.ts'
 import { hasDevice } from './sql.ts'
 
 /**

@@ -1,9 +1,9 @@
+import { agentInWords } from '../platform/http/user-agent.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
 import { nameInLetter, workspaceInWords } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
-import { agentInWords } from '../platform/user-agent.ts'
 import { type OwnerLetterRow, readOwnerLetter, readOwnerLetters } from './sql.ts'
 
 /** How many events a letter names that gathers several. */

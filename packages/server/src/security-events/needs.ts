@@ -1,4 +1,4 @@
-import type { Cursors } from '../platform/cursor.ts'
+import type { Cursors } from '../platform/paging/cursor.ts'
 
 /** What the routes of this room need from outside; `deps.ts` has it. */
 export interface SecurityEventNeeds {

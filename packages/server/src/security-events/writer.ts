@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { NewEvent } from './event.ts'
 import { type EventRow, writeEvents } from './sql.ts'

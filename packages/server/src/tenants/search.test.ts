@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { openStatementWork } from '../../test/statement-work.ts'
 import { makeVendor, type Vendor } from '../../test/vendor.ts'
-import { prefixRange } from '../platform/prefix.ts'
+import { prefixRange } from '../platform/paging/prefix.ts'
 import { tenantSearches } from './sql.ts'
 
 const harness = await startHarness()

@@ -1,10 +1,10 @@
 import { sql } from '../platform/db/connection.ts'
-import type { ListBounds } from '../platform/db/list-leg.ts'
 import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
-import { foundByWord, isFirstFound } from '../platform/db/words.ts'
-import type { PrefixRange } from '../platform/prefix.ts'
-import type { Place } from '../platform/walks.ts'
+import type { ListBounds } from '../platform/paging/list-leg.ts'
+import type { PrefixRange } from '../platform/paging/prefix.ts'
+import type { Place } from '../platform/paging/walks.ts'
+import { foundByWord, isFirstFound } from '../platform/paging/words.ts'
 
 export interface TenantRow {
   id: string

@@ -1,4 +1,4 @@
-import type { Cursors } from '../platform/cursor.ts'
+import type { Cursors } from '../platform/paging/cursor.ts'
 import type { Reports } from './reports.ts'
 
 /** What the routes of this room need from outside; `deps.ts` has it. */

@@ -1,6 +1,6 @@
 import { type RefusalReason, refusalReasons } from '@keyrail/contract/usage'
 import { sql } from '../platform/db/connection.ts'
-import { keepPlans } from '../platform/db/read-in-order.ts'
+import { keepPlans } from '../platform/db/pool/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import { clock, isRecent, noted } from './statements.ts'
 

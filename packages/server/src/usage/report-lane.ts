@@ -1,12 +1,12 @@
 import type { Env } from '@keyrail/contract/shared'
-import { confirmAnswer } from '../platform/db/confirm.ts'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
 import type { Statement } from '../platform/db/connection.ts'
 import { isLockTimeout } from '../platform/db/errors.ts'
-import type { Lane } from '../platform/db/lane.ts'
-import type { Ask } from '../platform/db/lane-spec.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
-import { begin, commit, rollback } from '../platform/db/transaction-control.ts'
-import type { Deadline } from '../platform/deadline.ts'
+import { confirmAnswer } from '../platform/db/failover/confirm.ts'
+import type { Lane } from '../platform/db/lanes/lane.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
+import type { Ask } from '../platform/db/lanes/spec.ts'
+import { begin, commit, rollback } from '../platform/db/pool/transaction-control.ts'
 import { readReports, waitForLocks } from './statements.ts'
 
 /** What identifies a report. Its id is unique within one workspace and environment. */

@@ -1,4 +1,4 @@
-import type { Lanes } from '../platform/db/lanes.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { takeRefusals } from './refusals-sql.ts'
 import { arrayOf, type Named, openReportLane, type ReportLane } from './report-lane.ts'
 import { takeReports } from './statements.ts'

@@ -1,5 +1,5 @@
 import type { Room } from '../gate/room.ts'
-import type { Lanes } from '../platform/db/lanes.ts'
+import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { openReports } from './reports.ts'
 import { routes } from './routes.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
-import { keepPlans } from '../platform/db/read-in-order.ts'
+import { keepPlans } from '../platform/db/pool/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import { all } from './statements.ts'
 

@@ -1,7 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { TopUsage } from '@keyrail/contract/vendor/usage'
 import { sql } from '../platform/db/connection.ts'
-import { readInOrder } from '../platform/db/read-in-order.ts'
+import { readInOrder } from '../platform/db/pool/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import { all } from './statements.ts'
 

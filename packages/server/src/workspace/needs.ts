@@ -1,7 +1,7 @@
 import type { Authenticate } from '../gate/authenticate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { MakeId } from '../platform/ids.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/observe/metrics.ts'
 import type { Endings } from '../secret-keys/endings.ts'
 import type { Disownings } from './disownings.ts'
 

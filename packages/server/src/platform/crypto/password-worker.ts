@@ -1,5 +1,5 @@
 import { hashSync, verifySync } from '@node-rs/argon2'
-import { lowerPriority } from '../lower-priority.ts'
+import { lowerPriority } from '../concurrency/lower-priority.ts'
 
 /**
  * The thread that hashes passwords: a flood of sign-ins may delay persons, but not a vendor's customers.

@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
-import { FairQueue } from '../fair-queue.ts'
-import type { Logger } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import { FairQueue } from '../concurrency/fair-queue.ts'
+import { openThreadPool } from '../concurrency/thread-pool.ts'
 import { networkOf, siteOf } from '../network/client-network.ts'
+import type { Logger } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import { Refusal, tooManyInFlight } from '../refusal.ts'
-import { openThreadPool } from '../thread-pool.ts'
 
 /** Callers of one standing that may wait for a thread: at 10 ms per hash and core, half a second of two cores. */
 export const waitingMax = 100

@@ -18,7 +18,7 @@ import {
   readAgainS,
   rotateSigningKeys,
   signsForS,
-} from '../db/signing-keys.ts'
+} from '../db/sealed/signing-keys.ts'
 import { openSealing } from './sealing.ts'
 import { isSigningPem, makeSigningKey, openSigningKeys } from './signing-keys.ts'
 

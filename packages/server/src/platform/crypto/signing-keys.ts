@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { Jwks } from '@keyrail/contract/embed'
 import type { Clock } from '../clock.ts'
-import type { SealedStore } from '../db/sealed-store.ts'
-import { type NewSigningKey, readAgainS, readSigningKeys } from '../db/signing-keys.ts'
+import { type NewSigningKey, readAgainS, readSigningKeys } from '../db/sealed/signing-keys.ts'
+import type { SealedStore } from '../db/sealed/store.ts'
 
 /** The only algorithm. The one that a token names is ignored. */
 const algorithm = 'ES256'

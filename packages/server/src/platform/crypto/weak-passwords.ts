@@ -1,4 +1,4 @@
-import { onceItSucceeds } from '../once.ts'
+import { onceItSucceeds } from '../concurrency/once.ts'
 
 /** Why a password is refused, whatever its length. */
 export type Weakness = 'common' | 'same_as_address'

@@ -1,10 +1,10 @@
 import type { ErrorCode } from '@keyrail/contract/errors'
 import pg from 'pg'
 import { serviceBudgets } from '../budgets.ts'
+import { type Host, nameOf, splitHosts } from './failover/host-list.ts'
+import { ClientOfHosts } from './failover/hosts.ts'
 import { FreshClient, parseAddress } from './fresh-login.ts'
-import { type Host, nameOf, splitHosts } from './host-list.ts'
-import { ClientOfHosts } from './hosts.ts'
-import { failUnconfirmed } from './unconfirmed.ts'
+import { failUnconfirmed } from './pool/unconfirmed.ts'
 
 /**
  * How to reach a Postgres: an outside one by URL, the embedded one by its socket. `connectionTimeoutMillis` limits how long a

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import { readValueFile } from '../value-file.ts'
-import { splitHosts } from './host-list.ts'
+import { readValueFile } from '../files/value-file.ts'
+import { splitHosts } from './failover/host-list.ts'
 
 /** What a URL says of its server, or of the first of several. */
 export const parseAddress = (url: string): pg.ClientConfig =>

@@ -9,7 +9,7 @@ import { mayMount, mountSmallDisk } from '../../../test/small-disk.ts'
 import { until } from '../../../test/until.ts'
 import { issueKey, makeVendor } from '../../../test/vendor.ts'
 import { faultsOf } from '../../../test/whole.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from './migrate/migrate.ts'
 
 /** Mounting takes root. */
 if (mayMount)

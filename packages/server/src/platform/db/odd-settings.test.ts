@@ -5,12 +5,12 @@ import { makeDatabase, testCluster } from '../../../test/database.ts'
 import { startHarness } from '../../../test/harness.ts'
 import { patientBudgets } from '../../../test/stores.ts'
 import { issueKey, makeVendor } from '../../../test/vendor.ts'
-import { uncounted } from '../metrics.ts'
+import { uncounted } from '../observe/metrics.ts'
 import { Refusal } from '../refusal.ts'
 import { sql } from './connection.ts'
 import { unbound } from './db.ts'
-import { createIdleConnections } from './idle.ts'
-import { openPool } from './pool.ts'
+import { createIdleConnections } from './pool/idle.ts'
+import { openPool } from './pool/pool.ts'
 
 const database = await makeDatabase(testCluster())
 const owner = new pg.Client(database.connection)

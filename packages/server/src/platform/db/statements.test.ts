@@ -4,11 +4,11 @@ import { startHarness } from '../../../test/harness.ts'
 import { serviceFiles } from '../../../test/source-files.ts'
 import { openTestLanes, openTestPool, patientBudgets } from '../../../test/stores.ts'
 import { makeVendor } from '../../../test/vendor.ts'
-import { uncounted } from '../metrics.ts'
+import { uncounted } from '../observe/metrics.ts'
 import { sql } from './connection.ts'
 import { unbound } from './db.ts'
-import type { Lane } from './lane.ts'
-import { openPool } from './pool.ts'
+import type { Lane } from './lanes/lane.ts'
+import { openPool } from './pool/pool.ts'
 
 const harness = await startHarness({ databasePool: 1 })
 const { ask, connection, query } = harness

@@ -1,11 +1,11 @@
 import type pg from 'pg'
 import type { Clock } from '../clock.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../observe/log.ts'
 import type { Connection } from './connection.ts'
-import { destroySocket } from './destroy-socket.ts'
 import { isBroken } from './errors.ts'
+import { connectPrimary } from './failover/timeline.ts'
+import { destroySocket } from './pool/destroy-socket.ts'
 import { countRefusal, type RefusalObserver } from './refusals.ts'
-import { connectPrimary } from './timeline.ts'
 
 /**
  * Removes expired rows in small batches, or renews what is due. Sees every workspace, as the role that owns the

@@ -5,8 +5,8 @@ import { startScratchCluster } from '../../../test/scratch.ts'
 import { openTestPool } from '../../../test/stores.ts'
 import { sql } from './connection.ts'
 import { unbound } from './db.ts'
-import { migrate } from './migrate.ts'
-import { connectPrimary } from './timeline.ts'
+import { connectPrimary } from './failover/timeline.ts'
+import { migrate } from './migrate/migrate.ts'
 
 const port = await freePort()
 const cluster = await startScratchCluster({ settings: { listen_addresses: '127.0.0.1', port } })

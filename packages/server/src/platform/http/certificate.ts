@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../observe/log.ts'
 
 /** Two PEM files: the certificate with those of its issuers behind it, and its private key. */
 export interface CertificateFiles {

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Logger } from '../log.ts'
 import { clientAddress, trustsPeer } from '../network/client-address.ts'
 import type { TrustedProxies } from '../network/trusted-proxies.ts'
-import { keptAgent } from '../user-agent.ts'
+import type { Logger } from '../observe/log.ts'
+import { keptAgent } from './user-agent.ts'
 
 /** The source of a request, as logs, sessions and security events keep it. */
 export interface Client {

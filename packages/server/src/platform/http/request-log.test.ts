@@ -5,9 +5,9 @@ import { type Harness, startHarness } from '../../../test/harness.ts'
 import { until } from '../../../test/until.ts'
 import { makeVendor } from '../../../test/vendor.ts'
 import { openWire } from '../../../test/wire.ts'
-import { toggleDebug } from '../log.ts'
 import { readStoredNetworks } from '../network/cidr.ts'
 import type { TrustedProxies } from '../network/trusted-proxies.ts'
+import { toggleDebug } from '../observe/log.ts'
 import { ClientGone, NoRoom, Refusal, tooManyInFlight } from '../refusal.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line, checked by the assertions of its test.

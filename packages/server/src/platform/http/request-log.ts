@@ -1,13 +1,13 @@
 import { errors } from '@keyrail/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Logger } from '../log.ts'
-import type { Metrics, RequestOutcome } from '../metrics.ts'
 import type { TrustedProxies } from '../network/trusted-proxies.ts'
+import type { Logger } from '../observe/log.ts'
+import type { Metrics, RequestOutcome } from '../observe/metrics.ts'
+import { readTraceParent, type TraceParent } from '../observe/traceparent.ts'
+import { type RequestSpan, requestSpan } from '../observe/tracing.ts'
 import { ClientGone } from '../refusal.ts'
-import { type RequestSpan, requestSpan } from '../tracing.ts'
 import { whenAnswered } from './answered.ts'
 import { clientOf, readClients } from './client.ts'
-import { readTraceParent, type TraceParent } from './traceparent.ts'
 
 interface RequestLogNeeds {
   /** One in so many lines about answers of hot routes is logged at info. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { onceItSucceeds } from '../once.ts'
-import { matches, SharedBody } from './shared-body.ts'
+import { onceItSucceeds } from '../concurrency/once.ts'
+import { matches, SharedBody } from './body/shared-body.ts'
 
 /** A file that is the same for every caller. */
 export interface StaticFile {

@@ -2,11 +2,11 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import { openFilesMax } from '../host/open-files.ts'
-import type { Logger } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Logger } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import { Refusal } from '../refusal.ts'
-import { boundPieces } from './body-pieces.ts'
-import { isMuted } from './mute-body.ts'
+import { isMuted } from './body/mute.ts'
+import { boundPieces } from './body/pieces.ts'
 import { createQuietSockets } from './quiet-sockets.ts'
 
 /**

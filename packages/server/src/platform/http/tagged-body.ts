@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { matches } from './shared-body.ts'
+import { matches } from './body/shared-body.ts'
 
 /**
  * The answer of a route that is `conditional`: 304 for a client that has this body already. The tag is weak, because a

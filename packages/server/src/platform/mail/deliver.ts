@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { Logger } from '../log.ts'
-import { rootSpan } from '../tracing.ts'
+import type { Logger } from '../observe/log.ts'
+import { rootSpan } from '../observe/tracing.ts'
 import { isSendable, type Mailbox } from './address.ts'
 import type { Letter } from './letter.ts'
 import { NotSent, type Transport } from './transport.ts'

@@ -1,4 +1,4 @@
-import type { Reading } from '../db/readings.ts'
+import type { Reading } from '../observe/readings.ts'
 
 /** What waits in the queue of mail, and for how long. */
 export const mailReading: Reading = {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { jobCount, setStage } from '../../../test/mail-stage.ts'
 import { type Answers, startMailServer } from '../../../test/smtp-server.ts'
-import { checkMailQueue } from '../../cli/doctor-mail.ts'
+import { checkMailQueue } from '../../cli/doctor/mail.ts'
 
 const stage = await setStage()
 const { queue, hasten, untilAnswer, logged } = stage

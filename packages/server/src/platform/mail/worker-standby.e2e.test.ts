@@ -6,7 +6,7 @@ import { jobCount, setStage } from '../../../test/mail-stage.ts'
 import { startScratchCluster } from '../../../test/scratch.ts'
 import { startMailServer } from '../../../test/smtp-server.ts'
 import { until } from '../../../test/until.ts'
-import { migrate } from '../db/migrate.ts'
+import { migrate } from '../db/migrate/migrate.ts'
 import { doChores } from '../db/upkeep.ts'
 import { freeStuckMail } from './upkeep.ts'
 

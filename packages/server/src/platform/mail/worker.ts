@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogFunctionFactory, Runner, WorkerEvents } from 'graphile-worker'
 import pg from 'pg'
 import { type Connection, clientConfig, prepareClient } from '../db/connection.ts'
-import { jobSchema } from '../db/job-queue.ts'
-import { admitTo } from '../db/timeline.ts'
-import type { Logger } from '../log.ts'
+import { admitTo } from '../db/failover/timeline.ts'
+import { jobSchema } from '../jobs/job-queue.ts'
+import type { Logger } from '../observe/log.ts'
 import type { Job } from './deliver.ts'
 
 /** The name under which `queue_mail` queues. */

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { migrationsTable } from '../migrations-table.ts'
+import { migrationsTable } from '../migrate/table.ts'
 import { type DumpSequence, type DumpTable, tableName } from './format.ts'
 
 /** The contents of the schema `public`, from the catalogue: tables of later migrations are included automatically. */

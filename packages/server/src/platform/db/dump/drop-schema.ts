@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { appliedMigrations, type MigrationSet } from '../migrate.ts'
-import { migrationsTable } from '../migrations-table.ts'
+import { appliedMigrations, type MigrationSet } from '../migrate/migrate.ts'
+import { migrationsTable } from '../migrate/table.ts'
 import { DumpRefused } from './refused.ts'
 
 /** The names in `create` statements of the migrations, of any kind. */

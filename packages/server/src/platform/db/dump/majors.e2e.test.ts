@@ -6,7 +6,7 @@ import { makeDatabase } from '../../../../test/database.ts'
 import { comparable, contentsOf, freshPath, query } from '../../../../test/dump-contents.ts'
 import { type ScratchCluster, startScratchCluster } from '../../../../test/scratch.ts'
 import { restore } from '../../../restore.ts'
-import { migrate } from '../migrate.ts'
+import { migrate } from '../migrate/migrate.ts'
 import { backup } from './backup.ts'
 
 /** Where Debian-based systems put the oldest Postgres that Keyrail supports. */

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { MigrationSet } from '../migrate.ts'
+import type { MigrationSet } from '../migrate/migrate.ts'
 import { type DumpHeader, tableName } from './format.ts'
 import { DumpRefused } from './refused.ts'
 

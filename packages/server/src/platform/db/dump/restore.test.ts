@@ -21,10 +21,10 @@ import { buildApp } from '../../../app.ts'
 import { readConfig } from '../../../config.ts'
 import { openDeps } from '../../../deps.ts'
 import { restore } from '../../../restore.ts'
-import { createLog } from '../../log.ts'
+import { createLog } from '../../observe/log.ts'
 import type { Connection } from '../connection.ts'
-import { floorSql, versionSql } from '../raised.ts'
-import { versionsRaisedBy } from '../timeline.ts'
+import { floorSql, versionSql } from '../failover/raised.ts'
+import { versionsRaisedBy } from '../failover/timeline.ts'
 import { backup } from './backup.ts'
 
 const source = await startHarness()

@@ -1,10 +1,16 @@
 import type pg from 'pg'
+import { emptyJobQueue } from '../../jobs/job-queue.ts'
 import type { Connection } from '../connection.ts'
-import { emptyJobQueue } from '../job-queue.ts'
-import { lockMigrations, type MigrationSet, migrateWithin, ownMigrations, prepareServer } from '../migrate.ts'
-import { discardUnopened, queryOf } from '../sealed-columns.ts'
-import { grantServiceRights } from '../service-rights.ts'
-import { versionsRaisedBy } from '../timeline.ts'
+import { versionsRaisedBy } from '../failover/timeline.ts'
+import {
+  lockMigrations,
+  type MigrationSet,
+  migrateWithin,
+  ownMigrations,
+  prepareServer,
+} from '../migrate/migrate.ts'
+import { grantServiceRights } from '../roles/service-rights.ts'
+import { discardUnopened, queryOf } from '../sealed/columns.ts'
 import { listTables, readSequences } from './catalogue.ts'
 import { dropSchema } from './drop-schema.ts'
 import { type DumpHeader, tableName } from './format.ts'

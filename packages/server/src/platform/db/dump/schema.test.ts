@@ -13,9 +13,9 @@ import {
   tablesOf,
 } from '../../../../test/dump-contents.ts'
 import { restore } from '../../../restore.ts'
-import { jobSchema } from '../job-queue.ts'
-import { migrate, migrations, ownMigrations, readMigrations } from '../migrate.ts'
-import { migrationsTable } from '../migrations-table.ts'
+import { jobSchema } from '../../jobs/job-queue.ts'
+import { migrate, migrations, ownMigrations, readMigrations } from '../migrate/migrate.ts'
+import { migrationsTable } from '../migrate/table.ts'
 import { backup } from './backup.ts'
 import { parentsFirst } from './catalogue.ts'
 import { namesMade } from './drop-schema.ts'

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { version } from '../../../version.ts'
-import { appliedMigrations } from '../migrate.ts'
+import { appliedMigrations } from '../migrate/migrate.ts'
 import { type CatalogueTable, listTables, readSequences } from './catalogue.ts'
 import {
   copyIn,

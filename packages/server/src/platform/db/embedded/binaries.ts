@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { explainFullDisk } from '../../disk-full.ts'
+import { explainFullDisk } from '../../files/disk-full.ts'
 import { type Account, spawnIdentity } from './account.ts'
 import { makeDirectory } from './directory.ts'
 import { findProcess } from './processes.ts'

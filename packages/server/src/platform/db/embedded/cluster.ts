@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
+import { readOwnFile, replaceOwnFile } from '../../files/own-files.ts'
 import { type Account, spawnIdentity } from './account.ts'
 import { type Binaries, POSTGRES_ENV } from './binaries.ts'
 

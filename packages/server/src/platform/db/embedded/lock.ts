@@ -10,8 +10,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { explainFullDisk } from '../../disk-full.ts'
-import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
+import { explainFullDisk } from '../../files/disk-full.ts'
+import { readOwnFile, replaceOwnFile } from '../../files/own-files.ts'
 import { startOf } from './processes.ts'
 import { DirectoryHeld } from './refusal.ts'
 

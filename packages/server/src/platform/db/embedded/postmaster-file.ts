@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readOwnFile } from '../../own-files.ts'
+import { readOwnFile } from '../../files/own-files.ts'
 
 /** What a running Postgres writes into `postmaster.pid` (its `src/include/utils/pidfile.h`). */
 export type PostmasterFile = { pid: number; port: number; socketDirectory: string; status: string }

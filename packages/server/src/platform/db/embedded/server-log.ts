@@ -8,7 +8,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { openOwnLog } from '../../own-files.ts'
+import { openOwnLog } from '../../files/own-files.ts'
 
 /** With its predecessor, the log takes at most twice this, apart from what is written between two checks. */
 const LOG_BYTES_MAX = 10 * 1024 * 1024

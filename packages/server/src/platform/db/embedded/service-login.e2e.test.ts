@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { FAST_PLACE, query } from '../../../../test/embedded-service.ts'
 import { startScratchCluster } from '../../../../test/scratch.ts'
-import { migrate } from '../migrate.ts'
+import { migrate } from '../migrate/migrate.ts'
 import { findRunningEmbedded } from './running.ts'
 import { type EmbeddedConnection, startEmbedded } from './start.ts'
 

@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeDirectories } from '../../make-directory.ts'
+import { makeDirectories } from '../../files/make-directory.ts'
 import type { Account } from './account.ts'
 
 /** A socket's path may have 107 bytes on Linux and 103 on macOS, including the file name `.s.PGSQL.<port>`. */

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
+import { readOwnFile, replaceOwnFile } from '../../files/own-files.ts'
 import { type Account, findAccount, findServiceAccount } from './account.ts'
 import { type Binaries, locateBinaries } from './binaries.ts'
 import {

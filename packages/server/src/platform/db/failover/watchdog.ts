@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { Refusal } from '../../refusal.ts'
+import { type Connection, connect } from '../connection.ts'
+import { destroySocket } from '../pool/destroy-socket.ts'
+
+/** With `silenceMs` less than a request's budget, so that a silent database is noticed within it. */
+const everyMs = 1_000
+
+/** SQLSTATE too_many_connections: there is no room for the query, but the server has answered. */
+const noRoom = '53300'
+
+/**
+ * Waits for long work only while the database answers at all. It queries the database on a separate connection
+ * once a second; work that ends sooner costs no query.
+ * @param silenceMs how long an answer may take.
+ * @returns `silent` rejects with `unavailable` if no answer came in time; `stop` ends the queries.
+ */
+export function watchForSilence(
+  connection: Connection,
+  silenceMs: number,
+): { silent: Promise<never>; stop(): void } {
+  const { promise: silent, reject } = Promise.withResolvers<never>()
+  silent.catch(() => {})
+  const stopped = new AbortController()
+  let client: pg.Client | undefined
+
+  const ask = async () => {
+    client ??= await connect(connection, 'silence', false)
+    await client.query('select 1')
+  }
+  const answers = () =>
+    Promise.race([
+      ask().then(
+        () => true,
+        error => error?.code === noRoom,
+      ),
+      sleep(silenceMs, false, { signal: stopped.signal }),
+    ])
+  const watch = async () => {
+    for (;;) {
+      await sleep(everyMs, undefined, { signal: stopped.signal })
+      if (!(await answers())) return reject(new Refusal('unavailable'))
+    }
+  }
+  // It ends when it is stopped, or after it has reported silence.
+  watch()
+    .catch(() => {})
+    .finally(() => client && destroySocket(client))
+
+  return { silent, stop: () => stopped.abort() }
+}

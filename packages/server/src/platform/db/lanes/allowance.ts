@@ -1,0 +1,196 @@
+import { recentlyUsed } from '../../concurrency/recently-used.ts'
+import type { Logger } from '../../observe/log.ts'
+
+/** Whose part of the database something takes: one environment of one project of a workspace. */
+export interface Place {
+  readonly workspaceId: string
+  readonly env: string
+  readonly projectId: string
+}
+
+/** What is counted: a place, or with null all projects of a workspace's environment together. */
+export interface CountedPlace extends Omit<Place, 'projectId'> {
+  readonly projectId: string | null
+}
+
+/** The result of a count. */
+interface Counted {
+  readonly held: number
+  /** Whether the workspace may have its full limit. */
+  readonly isProven: boolean
+  /** The projects that exist. */
+  readonly projectIds: readonly string[]
+}
+
+/** How much of one kind of thing, written by hot calls, may be kept in the database: bytes, or rows. */
+export interface Allowance {
+  /** @returns whether there is room for this much more, as far as this process knows. It does not ask the database. */
+  hasRoom(place: Place, more: number): boolean
+  /** Records what was written. */
+  add(place: Place, more: number): void
+  /** The share of its limit that the fullest place uses, as far as this process knows; 1 is at the limit. */
+  nearest(): number
+  /** Waits for the running count. */
+  close(): Promise<void>
+}
+
+export interface AllowanceOptions {
+  /** For one environment of one project. */
+  readonly limit: number
+  /** The part of every limit that a workspace has which is not proven. */
+  readonly unprovenPart?: number
+  /**
+   * Counts what is in the database.
+   * @param mostOf the limit of the place.
+   */
+  readonly count: (place: CountedPlace, mostOf: (isProven: boolean) => number) => Promise<Counted>
+  /** Milliseconds. */
+  readonly monotonic: () => number
+  readonly log: Pick<Logger, 'warn'>
+}
+
+/** How many full projects one environment of a workspace may have. */
+export const fullProjects = 4
+
+interface Known {
+  readonly place: CountedPlace
+  /** The result of the last count, and what this process has written since. */
+  counted: number
+  added: number
+  countedAt: number
+  isDue: boolean
+  most: number
+  projectIds: ReadonlySet<string>
+}
+
+/** Places that were written to lately, about 200 bytes each. A forgotten one is counted again. */
+const placesMax = 50_000
+/** A place is counted when this process has written this share of its limit since the last count. */
+const part = 1 / 32
+/** The least time between two counts of one place, in ms, and as a multiple of the last count's duration. */
+const restMs = 5_000
+const restTimes = 20
+
+/**
+ * Keeps each project's environment within a limit without slowing its writers down: every write would lock a row with the
+ * total. Each process adds up its own writes, and counts in the database only a place to which it has written a 32nd of
+ * its limit since the last count, or which is near its limit; one count at a time, beside the requests. So a limit may be
+ * exceeded by a 32nd per process, and by what is written during a count.
+ *
+ * All projects of an environment together may have as much as four full ones. Beyond that, an existing project still gets
+ * its equal part of it, so that neither other projects nor invented ids of projects take its room.
+ */
+export const createAllowance = (options: AllowanceOptions): Allowance => new CountedAllowance(options)
+
+class CountedAllowance implements Allowance {
+  readonly #options: AllowanceOptions
+  readonly #unprovenPart: number
+  readonly #projects = recentlyUsed<Known>(placesMax)
+  readonly #wholes = recentlyUsed<Known>(placesMax)
+  readonly #due: Known[] = []
+  #counting: Promise<void> | null = null
+  #isClosed = false
+  #restUntil = 0
+
+  constructor(options: AllowanceOptions) {
+    this.#options = options
+    this.#unprovenPart = options.unprovenPart ?? 1
+  }
+
+  hasRoom(place: Place, more: number): boolean {
+    const own = this.#knownOf(place)
+    const whole = this.#wholeOf(place)
+    const isOwnFull = usedOf(own) + more > own.most
+    const isWholeFull = usedOf(whole) + more > whole.most
+    if (isOwnFull) this.#look(own)
+    if (isWholeFull) this.#look(whole)
+    if (isOwnFull) return false
+    if (!isWholeFull) return true
+    const isReal = whole.projectIds.has(place.projectId)
+    return isReal && usedOf(own) + more <= whole.most / whole.projectIds.size
+  }
+
+  add(place: Place, more: number): void {
+    for (const own of [this.#knownOf(place), this.#wholeOf(place)]) {
+      own.added += more
+      this.#look(own)
+    }
+  }
+
+  nearest(): number {
+    let nearest = 0
+    for (const known of [this.#projects, this.#wholes])
+      for (const own of known.values())
+        nearest = Math.max(nearest, own.most === 0 ? 1 : usedOf(own) / own.most)
+    return nearest
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#counting
+  }
+
+  #mostOf({ projectId }: CountedPlace, isProven: boolean): number {
+    const { limit } = this.#options
+    return Math.floor(limit * (isProven ? 1 : this.#unprovenPart)) * (projectId === null ? fullProjects : 1)
+  }
+
+  #knownOf(place: CountedPlace): Known {
+    const { workspaceId, env, projectId } = place
+    const known = projectId === null ? this.#wholes : this.#projects
+    const name = projectId === null ? `${workspaceId} ${env}` : `${workspaceId} ${env} ${projectId}`
+    let own = known.get(name)
+    if (own === undefined) {
+      const most = this.#mostOf(place, true)
+      own = { place, counted: 0, added: 0, countedAt: never, isDue: false, most, projectIds: none }
+      known.set(name, own)
+    }
+    return own
+  }
+
+  #wholeOf({ workspaceId, env }: Place): Known {
+    return this.#knownOf({ workspaceId, env, projectId: null })
+  }
+
+  /** Whether too little is known, or rows may have been pruned since. */
+  #look(own: Known): void {
+    if (own.isDue || this.#isClosed) return
+    const isNear = usedOf(own) >= own.most * (1 - part)
+    // Until the first count the process does not know whether the workspace is proven.
+    const enough = own.most * part * (own.countedAt === never ? this.#unprovenPart : 1)
+    if (own.added < enough && !isNear) return
+    const now = this.#options.monotonic()
+    if (now < this.#restUntil || now - own.countedAt < restMs) return
+    own.isDue = true
+    this.#due.push(own)
+    this.#counting ??= this.#countDue()
+  }
+
+  async #countDue(): Promise<void> {
+    const { count, monotonic, log } = this.#options
+    for (let own = this.#due.shift(); own !== undefined && !this.#isClosed; own = this.#due.shift()) {
+      const { place } = own
+      const before = own.added
+      const began = monotonic()
+      try {
+        const { held, isProven, projectIds } = await count(place, isProven => this.#mostOf(place, isProven))
+        own.counted = held
+        own.added -= before
+        own.most = this.#mostOf(place, isProven)
+        if (place.projectId === null) own.projectIds = new Set(projectIds)
+      } catch (error) {
+        // The last known value stays, and the count is repeated.
+        log.warn({ err: error }, 'counting a workspace’s allowance failed')
+      }
+      own.countedAt = monotonic()
+      this.#restUntil = own.countedAt + restTimes * (own.countedAt - began)
+      own.isDue = false
+    }
+    this.#counting = null
+  }
+}
+
+const never = Number.NEGATIVE_INFINITY
+const none: ReadonlySet<string> = new Set()
+
+const usedOf = ({ counted, added }: Known): number => counted + added

@@ -1,0 +1,241 @@
+import type pg from 'pg'
+import type { Budgets } from '../../budgets.ts'
+import { Refusal } from '../../refusal.ts'
+import type { Connection } from '../connection.ts'
+import { isBroken, isConnectionLost } from '../errors.ts'
+import { connectPrimary } from '../failover/timeline.ts'
+import { destroySocket } from '../pool/destroy-socket.ts'
+import { endRunning } from '../pool/end-running.ts'
+import type { IdleConnections } from '../pool/idle.ts'
+
+/**
+ * Connections on which one lane or several send their batches. They open when batches need them, and again after they were
+ * lost: one that dies while it is idle is forgotten at once, so that no batch is sent into it.
+ */
+export interface LaneConnections {
+  /**
+   * Runs a batch on one of them.
+   * @param send gets a function that gives the connection up.
+   * @param reopened is called when its connection is opened in place of a lost one.
+   * @throws {Refusal} `unavailable` when none is free within the time of a request.
+   */
+  carry<T>(send: (client: pg.Client, giveUp: () => void) => Promise<T>, reopened: () => void): Promise<T>
+  /** Ends them. No batch may be under way. */
+  close(): Promise<void>
+}
+
+export interface LaneConnectionsParts {
+  readonly connection: Connection
+  /** Names them in `pg_stat_activity`. */
+  readonly name: string
+  readonly most: number
+  /**
+   * Whether a batch is sent while others are under way on the same connection, which answers them in turn. If not, each batch has a
+   * connection to itself until it has its answer.
+   */
+  readonly isShared: boolean
+  /** SQL that each runs when it opens, behind what every lane sets. */
+  readonly settings?: string
+  readonly budgets: Budgets
+  readonly idle: IdleConnections
+}
+
+/** An open connection. */
+interface Carrier {
+  readonly client: pg.Client
+  /** When each batch was sent that is under way, the oldest first. */
+  readonly sentAt: number[]
+  /** Fails when the connection is given up, and with it every batch that it carries. */
+  readonly gone: PromiseWithResolvers<never>
+}
+
+/** The pause after a further connection could not be opened beside those that are open, as at the server's limit. Milliseconds. */
+const growPauseMs = 1_000
+
+export const openLaneConnections = (parts: LaneConnectionsParts): LaneConnections => new Carriers(parts)
+
+class Carriers implements LaneConnections {
+  readonly #parts: LaneConnectionsParts
+  readonly #carriers = new Set<Carrier>()
+  readonly #line = new Waiting()
+  /** Connections that are being opened, or that Postgres has not ended yet. */
+  #inBetween = 0
+  #lost = 0
+  #growsAt = 0
+  #isClosed = false
+
+  constructor(parts: LaneConnectionsParts) {
+    this.#parts = parts
+    parts.idle.add(() => {
+      for (const carrier of this.#carriers) if (carrier.sentAt.length === 0) this.#drop(carrier)
+    })
+  }
+
+  async carry<T>(
+    send: (client: pg.Client, giveUp: () => void) => Promise<T>,
+    reopened: () => void,
+  ): Promise<T> {
+    const sentAt = performance.now()
+    const carrier = await this.#take(sentAt, reopened)
+    const answering = send(carrier.client, () => this.#drop(carrier)).catch(error => {
+      if (isConnectionLost(error)) this.#lose(carrier, error)
+      throw error
+    })
+    // By then every caller has its answer.
+    const timer = setTimeout(() => void this.#end(carrier, answering), this.#parts.budgets.requestMs)
+    try {
+      return await Promise.race([answering, carrier.gone.promise])
+    } finally {
+      clearTimeout(timer)
+      carrier.sentAt.splice(carrier.sentAt.indexOf(sentAt), 1)
+      if (carrier.sentAt.length === 0) this.#line.callOne()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#carriers].map(({ client }) => client.end()))
+    this.#carriers.clear()
+  }
+
+  async #take(sentAt: number, reopened: () => void): Promise<Carrier> {
+    for (let isCalled = false; ; isCalled = true) {
+      const isMyTurn = isCalled || this.#line.isEmpty
+      const chosen = isMyTurn ? this.#choose() : null
+      if (chosen !== null) {
+        if (chosen.sentAt.push(sentAt) > 1) this.#grow(reopened)
+        return chosen
+      }
+      if (isMyTurn && this.#hasRoom()) return await this.#open([sentAt], reopened)
+      await this.#line.wait(sentAt + this.#parts.budgets.requestMs, isCalled)
+    }
+  }
+
+  /** Chooses one that is free, or else the one whose answer is due last: so few wait behind a batch that is stuck. */
+  #choose(): Carrier | null {
+    let best: Carrier | null = null
+    for (const carrier of this.#carriers)
+      if (
+        (this.#parts.isShared || carrier.sentAt.length === 0) &&
+        (best === null || headOf(carrier) > headOf(best))
+      )
+        best = carrier
+    return best
+  }
+
+  #hasRoom(): boolean {
+    return this.#carriers.size + this.#inBetween < this.#parts.most
+  }
+
+  /** Opens a further connection for the batches to come. This one does not wait for it. */
+  #grow(reopened: () => void): void {
+    if (!this.#hasRoom() || this.#inBetween > 0 || performance.now() < this.#growsAt) return
+    this.#open([], reopened).catch(() => {
+      this.#growsAt = performance.now() + growPauseMs
+    })
+  }
+
+  async #open(sentAt: number[], reopened: () => void): Promise<Carrier> {
+    this.#inBetween += 1
+    try {
+      const client = await openClient(this.#parts)
+      const carrier: Carrier = { client, sentAt, gone: Promise.withResolvers<never>() }
+      carrier.gone.promise.catch(() => {})
+      client.on('error', error => this.#lose(carrier, error))
+      if (this.#isClosed) destroySocket(client)
+      this.#carriers.add(carrier)
+      if (this.#lost > 0) {
+        this.#lost -= 1
+        reopened()
+      }
+      return carrier
+    } finally {
+      this.#inBetween -= 1
+      this.#line.callOne()
+    }
+  }
+
+  /** It broke by itself, unless it was dropped before. */
+  #lose(carrier: Carrier, error: unknown): void {
+    if (this.#drop(carrier, error) && isBroken(error)) this.#parts.idle.dropAll()
+  }
+
+  #drop(carrier: Carrier, why?: unknown): boolean {
+    destroySocket(carrier.client)
+    return this.#forget(carrier, why)
+  }
+
+  #forget(carrier: Carrier, why: unknown = new Error('Connection terminated')): boolean {
+    if (!this.#carriers.delete(carrier)) return false
+    this.#lost += 1
+    carrier.gone.reject(why)
+    this.#line.callOne()
+    return true
+  }
+
+  /** Its place is free once Postgres has ended it. */
+  async #end(carrier: Carrier, answering: Promise<unknown>): Promise<void> {
+    if (!this.#forget(carrier)) return
+    this.#inBetween += 1
+    await endRunning(carrier.client, answering, this.#parts.budgets.silenceMs)
+    this.#inBetween -= 1
+    this.#line.callOne()
+  }
+}
+
+/** Batches that wait until a connection is free, in their order. */
+class Waiting {
+  readonly #waiting: PromiseWithResolvers<void>[] = []
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  callOne(): void {
+    this.#waiting.shift()?.resolve()
+  }
+
+  /**
+   * @param until by the clock of `performance.now()`.
+   * @param isNext whether it was called before, and found that another had come first.
+   * @throws {Refusal} `unavailable` at that time.
+   */
+  async wait(until: number, isNext: boolean): Promise<void> {
+    const called = Promise.withResolvers<void>()
+    if (isNext) this.#waiting.unshift(called)
+    else this.#waiting.push(called)
+    const timer = setTimeout(() => called.reject(new Refusal('unavailable')), until - performance.now())
+    try {
+      await called.promise
+    } finally {
+      clearTimeout(timer)
+      const place = this.#waiting.indexOf(called)
+      if (place >= 0) this.#waiting.splice(place, 1)
+    }
+  }
+}
+
+/** When the batch was sent that the connection answers now; later than any time while it has none. */
+const headOf = ({ sentAt }: Carrier): number => sentAt[0] ?? Number.POSITIVE_INFINITY
+
+/**
+ * A lane looks rows up by their keys, and Postgres plans its statement once. A plan made while a table is small would
+ * read the whole table, and stay while the table grows.
+ */
+const plansForIndexes = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
+  set enable_hashjoin = off; set enable_mergejoin = off`
+
+async function openClient({
+  connection,
+  name,
+  isShared,
+  settings = '',
+  budgets: { laneStatementMs, laneLockMs },
+}: LaneConnectionsParts): Promise<pg.Client> {
+  // The driver's own pipeline takes no flights, which is how a conversation travels.
+  const client = await connectPrimary(connection, name, isShared)
+  await client.query(
+    `set statement_timeout = ${laneStatementMs}; set lock_timeout = ${laneLockMs}; ${plansForIndexes}; ${settings}`,
+  )
+  return client
+}

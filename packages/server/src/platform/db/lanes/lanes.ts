@@ -1,0 +1,81 @@
+import type { Budgets } from '../../budgets.ts'
+import { postgres, span } from '../../observe/tracing.ts'
+import type { Connection } from '../connection.ts'
+import { createIdleConnections, type IdleConnections } from '../pool/idle.ts'
+import { type LaneConnections, type LaneConnectionsParts, openLaneConnections } from './connections.ts'
+import { type Lane, type LaneObserver, openLane } from './lane.ts'
+import type { LaneSpec, SharedConnections } from './spec.ts'
+
+/** Every lane of a service. A lane that is opened here is measured and closed with the others. */
+export interface Lanes {
+  /** @param elsewhere its database connection, if not that of the others. */
+  open<In, Out>(spec: LaneSpec<In, Out>, elsewhere?: Connection): Lane<In, Out>
+  /** Measures a queue for another store as if it were a lane. Its owner closes it. */
+  measure(name: string, depth: () => number): void
+  /** How many items wait in each, in the order in which they were opened. */
+  depths(): { lane: string; waiting: number }[]
+  /** Which connections each lane has, by its name: those that it shares, or its own. */
+  readonly sharing: ReadonlyMap<string, SharedConnections | 'its own'>
+  /** The idle connections of these lanes, and of the pool of the same database. */
+  readonly idle: IdleConnections
+  /** Answers what waits, then takes no more. */
+  close(): Promise<void>
+}
+
+/** How many connections lanes share. A lane with settings has one more. */
+export const sharedConnections: Readonly<Record<SharedConnections, number>> = {
+  reads: 2,
+  rights: 1,
+  writes: 2,
+}
+
+export function openLanes(connection: Connection, budgets: Budgets, observer: LaneObserver): Lanes {
+  const idle = createIdleConnections()
+  const depths = new Map<string, () => number>()
+  const sharing = new Map<string, SharedConnections | 'its own'>()
+  const lanes: { close(): Promise<void> }[] = []
+  const sets: LaneConnections[] = []
+  const openSet = (name: string, most: number, more: Partial<LaneConnectionsParts> = {}) => {
+    const set = openLaneConnections({ connection, budgets, idle, name, most, isShared: false, ...more })
+    sets.push(set)
+    return set
+  }
+  const { reads, rights, writes } = sharedConnections
+  const shared: Readonly<Record<SharedConnections, LaneConnections>> = {
+    reads: openSet('lanes reads', reads, { isShared: true }),
+    rights: openSet('lanes rights', rights, { isShared: true }),
+    writes: openSet('lanes writes', writes),
+  }
+  const setOf = (spec: LaneSpec<never, unknown>, elsewhere: Connection): LaneConnections => {
+    const own = `lane ${spec.name}`
+    // What breaks elsewhere says nothing of this database.
+    if (elsewhere !== connection)
+      return openSet(own, 1, { connection: elsewhere, idle: createIdleConnections() })
+    return 'shares' in spec ? shared[spec.shares] : openSet(own, 1, { settings: spec.settings })
+  }
+  const measure = (name: string, depth: () => number) => {
+    if (depths.has(name)) throw new Error(`two lanes have the name ${name}`)
+    depths.set(name, depth)
+    observer.laneOpened(name)
+  }
+  return {
+    open(spec, elsewhere = connection) {
+      const lane = openLane(setOf(spec, elsewhere), spec, budgets, observer)
+      measure(spec.name, lane.depth)
+      sharing.set(spec.name, 'shares' in spec ? spec.shares : 'its own')
+      lanes.push(lane)
+      return {
+        ...lane,
+        run: (item, deadline) => span(`lane ${spec.name}`, postgres, () => lane.run(item, deadline)),
+      }
+    },
+    measure,
+    idle,
+    sharing,
+    depths: () => [...depths].map(([lane, depth]) => ({ lane, waiting: depth() })),
+    async close() {
+      await Promise.all(lanes.map(lane => lane.close()))
+      await Promise.all(sets.map(set => set.close()))
+    },
+  }
+}

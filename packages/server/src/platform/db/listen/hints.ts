@@ -1,0 +1,82 @@
+import type { Clock } from '../../clock.ts'
+import type { Lanes } from '../lanes/lanes.ts'
+import { type EarParts, notify, openEar } from './listener.ts'
+
+/**
+ * Wakes waiting requests, in this process and in others, so that they look again. A hint carries no data and may be lost:
+ * waiting requests also look by themselves. It is sent after the commit and never inside of it, since
+ * NOTIFY takes a lock on the whole database at commit (11,200 commits/s became 3,500 to 5,100).
+ */
+export interface Hints {
+  announce(topic: string): void
+  /** @returns a function that ends it. */
+  listen(topic: string, hear: () => void): () => void
+  /** Asks the store for its time every 2 s, from now on. */
+  tellTime(ask: EarParts['askTime']): void
+  close(): void
+}
+
+interface HintsParts extends Pick<EarParts, 'connection' | 'every'> {
+  readonly lanes: Lanes
+  readonly clock: Pick<Clock, 'now'>
+  readonly metrics: { watch(name: string, help: string, read: () => readonly { value: number }[]): void }
+}
+
+export function openHints({ connection, lanes, clock, metrics, ...more }: HintsParts): Hints {
+  const listeners = new Map<string, Set<() => void>>()
+  let askTime: EarParts['askTime'] = () => () => {}
+  const lane = lanes.open<string, void>(
+    {
+      name: 'hints',
+      shares: 'writes',
+      statement: notify,
+      // Twice is as good as once.
+      repeatable: true,
+      values: topics => [[...new Set(topics)]],
+      answers: (_rows, topics) => topics.map(() => undefined),
+    },
+    connection,
+  )
+  const tell = (topic: string) => {
+    for (const hear of listeners.get(topic) ?? []) hear()
+  }
+  const ear = openEar({
+    ...more,
+    connection,
+    now: clock.now,
+    hear: tell,
+    askTime: () => askTime(),
+    returned() {
+      for (const topic of listeners.keys()) tell(topic)
+    },
+  })
+  metrics.watch('keyrail_hints_heard_timestamp_seconds', heardHelp, () => {
+    const at = ear.heardAt()
+    return at === null ? [] : [{ value: at / 1_000 }]
+  })
+
+  return {
+    announce(topic) {
+      tell(topic)
+      // Its own notification comes back to this process too: one more look, which finds nothing new.
+      lane.run(topic).catch(() => {})
+    },
+    listen(topic, hear) {
+      const hearers = listeners.get(topic) ?? new Set()
+      listeners.set(topic, hearers.add(hear))
+      // Kept from the first listener on.
+      ear.open()
+      return () => {
+        hearers.delete(hear)
+        if (hearers.size === 0) listeners.delete(topic)
+      }
+    },
+    tellTime(ask) {
+      askTime = ask
+      ear.open()
+    },
+    close: () => ear.close(),
+  }
+}
+
+const heardHelp = 'When this process last heard a hint, or its own of every 2 s; 0: not yet.'

@@ -1,0 +1,205 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ClientGone, NoRoom, Refusal, tooManyInFlight } from '../../refusal.ts'
+
+/** Bytes of bodies and responses at once, over all requests of the process. The memory used is several times this. */
+export const largeBytesMax = 64 * 1_048_576
+/** Bytes of bodies that have a signature instead of a credential. */
+export const signedBytesMax = 16 * 1_048_576
+/** Extra room for bodies and responses of at most 1 MiB, so that a few large ones do not block them. */
+export const mediumBytesMax = 16 * 1_048_576
+const mediumMax = 1_048_576
+/** Anything smaller takes nothing: the 20,000 that may wait for a lane are not much more than the others. */
+export const smallBytesMax = 4_096
+
+/** Large bodies and responses reserve memory before they are there, and release it when their request ends. */
+export interface LargeBodies {
+  /**
+   * Names the owner of a request's body and response, and who of the owner's sends it: one owner gets at most half of the room, or
+   * one thing; one of its callers at most half of that, or one thing.
+   */
+  ownedBy(response: ServerResponse, owner: string, caller?: string): void
+  /**
+   * Reserves the bytes of a response, unless it is small. Another response to the same request reserves only
+   * what it exceeds the first by.
+   * @throws {Refusal} `unavailable` if others have reserved the room, `too_many_in_flight` if the owner has.
+   */
+  holdAnswer(response: ServerResponse, bytes: number): void
+  /**
+   * Reserves the bytes of a response that is about to be sent, unless it is small. Bytes that are sent to many
+   * callers at once exist once and count once.
+   * @param mayRefuse false if the operation is done already and only its response would be lost.
+   * @throws {Refusal} `unavailable` if others have reserved the room, `too_many_in_flight` if the owner has.
+   */
+  holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void
+  /**
+   * Reserves the bytes of a request's body as they arrive, whatever its announced length, so that a sender that
+   * sends nothing blocks no other. A small body reserves nothing.
+   * @returns what reserves so many bytes in all, before they are kept; null for a small body. It throws the same.
+   * @throws {Refusal} as `holdAnswer`, at once if the body has no room now.
+   */
+  holdBody(
+    request: IncomingMessage,
+    response: ServerResponse,
+    bytesMax: number,
+  ): ((arrived: number) => void) | null
+  /** The bytes that are reserved now. */
+  held(): number
+}
+
+/** An owner, and who of the owner's. */
+type Names = readonly string[]
+
+/** Whose bytes leave no room: those of the same owner, or of all. */
+type Obstacle = 'owner' | 'others'
+
+/** Sets the total bytes of one request. If it may not refuse, it exceeds the room. */
+type Share = (bytes: number, mayRefuse?: boolean) => void
+
+export const createLargeBodies = (bytesMax: number = largeBytesMax): LargeBodies =>
+  new ReservedBytes(bytesMax)
+
+class ReservedBytes implements LargeBodies {
+  readonly #bytesMax: number
+  #held = 0
+  readonly #owners = new WeakMap<ServerResponse, Names>()
+  readonly #heldBy = new Map<string, number>()
+  readonly #answers = new WeakMap<ServerResponse, Share>()
+  /** Payloads that are being sent, and the number of their receivers. */
+  readonly #sent = new Map<Buffer, number>()
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  ownedBy(response: ServerResponse, owner: string, caller?: string): void {
+    this.#owners.set(response, caller === undefined ? [owner] : [owner, `${owner} ${caller}`])
+  }
+
+  holdAnswer(response: ServerResponse, bytes: number): void {
+    if (bytes > smallBytesMax) this.#shareOf(response)(bytes)
+  }
+
+  holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void {
+    if (payload.length <= smallBytesMax || isGone(response)) return
+    if (Buffer.isBuffer(payload)) this.#holdBuffer(response, payload, mayRefuse)
+    else this.#shareOf(response)(payload.length, mayRefuse)
+  }
+
+  holdBody(
+    request: IncomingMessage,
+    response: ServerResponse,
+    most: number,
+  ): ((arrived: number) => void) | null {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+    if (length === undefined && encoding === undefined) return null
+    const announced = Number(length ?? 0)
+    // A body that announces too much is refused and not read.
+    if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
+    // The announced length reserves nothing, since the body may never come. But a body without room need not
+    // begin.
+    refuseWithout(this.#keptBy(this.#ownerOf(response), announced))
+    const share = this.#openShare(response)
+    return arrived => {
+      try {
+        share(arrived)
+      } catch (error) {
+        throw error instanceof Refusal ? withHeaders(error, stayingOpen(response)) : error
+      }
+    }
+  }
+
+  held(): number {
+    return this.#held
+  }
+
+  #ownerOf(response: ServerResponse): Names {
+    return this.#owners.get(response) ?? []
+  }
+
+  #take(owner: Names, bytes: number): void {
+    this.#held += bytes
+    for (const name of owner) {
+      const own = (this.#heldBy.get(name) ?? 0) + bytes
+      if (own === 0) this.#heldBy.delete(name)
+      else this.#heldBy.set(name, own)
+    }
+  }
+
+  #roomFor(bytes: number): number {
+    return bytes > mediumMax ? this.#bytesMax : this.#bytesMax + mediumBytesMax
+  }
+
+  /**
+   * @param had the bytes that the request has reserved already and would release.
+   * @returns who keeps it from that room: its owner, or others; null: there is room.
+   */
+  #keptBy(owner: Names, bytes: number, had = 0): Obstacle | null {
+    const isOwn = owner.some((name, level) => {
+      const others = (this.#heldBy.get(name) ?? 0) - had
+      return others > 0 && others + bytes > this.#bytesMax / 2 ** (level + 1)
+    })
+    if (isOwn) return 'owner'
+    return this.#held - had + bytes > this.#roomFor(bytes) ? 'others' : null
+  }
+
+  #openShare(response: ServerResponse): Share {
+    let own = 0
+    const owner = this.#ownerOf(response)
+    return (bytes, mayRefuse = true) => {
+      if (bytes <= Math.max(own, smallBytesMax)) return
+      // A response that is already gone never closes, and would keep its share.
+      if (isGone(response)) throw new ClientGone()
+      if (mayRefuse) refuseWithout(this.#keptBy(owner, bytes, own))
+      // It closes after its last byte, and when the caller hangs up.
+      if (own === 0) response.once('close', () => this.#take(owner, -own))
+      this.#take(owner, bytes - own)
+      own = bytes
+    }
+  }
+
+  #shareOf(response: ServerResponse): Share {
+    const share = this.#answers.get(response) ?? this.#openShare(response)
+    this.#answers.set(response, share)
+    return share
+  }
+
+  #holdBuffer(response: ServerResponse, bytes: Buffer, mayRefuse: boolean): void {
+    // All receivers belong to one workspace, so the first one can be the owner.
+    const owner = this.#ownerOf(response)
+    const holders = this.#sent.get(bytes) ?? 0
+    if (holders === 0) {
+      if (mayRefuse) refuseWithout(this.#keptBy(owner, bytes.length))
+      this.#take(owner, bytes.length)
+    }
+    this.#sent.set(bytes, holders + 1)
+    response.once('close', () => {
+      const left = (this.#sent.get(bytes) ?? 1) - 1
+      if (left > 0) return void this.#sent.set(bytes, left)
+      this.#sent.delete(bytes)
+      this.#take(owner, -bytes.length)
+    })
+  }
+}
+
+/**
+ * When a reader stops, the connection closes, and the reset overtakes the response while the caller still sends.
+ * So the rest of the body is read and discarded.
+ */
+const stayingOpen = (response: ServerResponse): Record<string, string> =>
+  response.shouldKeepAlive && !response.hasHeader('connection') ? { connection: 'keep-alive' } : {}
+
+const isGone = ({ destroyed, closed }: ServerResponse) => destroyed || closed
+
+/** @throws {Refusal} if there is an obstacle: who fills a share alone gets 429, and 503 is for a full process. */
+function refuseWithout(obstacle: Obstacle | null): void {
+  if (obstacle === 'owner')
+    throw tooManyInFlight('Your large bodies and answers use up your share of the memory.')
+  if (obstacle === 'others') throw new NoRoom({ 'retry-after': '1' })
+}
+
+function withHeaders(refusal: Refusal, more: Record<string, string>): Refusal {
+  if (refusal instanceof ClientGone) return refusal
+  const { code, detail } = refusal
+  const headers = { ...refusal.headers, ...more }
+  return refusal instanceof NoRoom ? new NoRoom(headers) : new Refusal(code, detail, { headers })
+}

@@ -1,0 +1,123 @@
+import { serviceBudgets } from '../../platform/budgets.ts'
+import { answerCalls, openBatching } from '../../platform/concurrency/batching.ts'
+import { observeBatch } from '../../platform/db/lanes/lane.ts'
+import type { Logger } from '../../platform/observe/log.ts'
+import type { Metrics } from '../../platform/observe/metrics.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import type { Check, Tally } from '../fold.ts'
+import type { CounterStore } from '../store.ts'
+import type { Subject } from '../subject.ts'
+import { bytesOf, type Returned, tagOf, toBatch, toChanges, toTallies } from './batch.ts'
+import { openLink } from './link.ts'
+import { MemoryWatch } from './memory.ts'
+import { watchOutages } from './outage.ts'
+import { RedisRoom } from './quota.ts'
+import { seedsOf } from './seeds.ts'
+import { RedisUpkeep } from './upkeep.ts'
+import type { CounterFacts } from './wholes.ts'
+
+/** Its name in the metrics, where Redis is a lane like those of Postgres. */
+export const laneName = 'ratelimit'
+
+export interface RedisCountersOptions {
+  log: Logger
+  /** The file that the setting was read from, and that a login is read from again. */
+  file?: string | undefined
+  observer: Pick<Metrics, 'batchSent' | 'batchEnded' | 'laneReconnected' | 'redisFailed'>
+  /** `SERVICE_MAX_COUNTERS_PER_WORKSPACE`. */
+  limit: number
+  /** Reads from the database, beside the checks. */
+  factsOf(workspaceId: string): Promise<CounterFacts>
+  /** @returns those of the subjects that belong to no key, tenant or project. */
+  inventedOf(subjects: readonly Subject[]): Promise<Subject[]>
+  monotonic(): number
+  /** How long a check may take whose call has no deadline. */
+  requestMs?: number
+  /** Replaces the server's clock, milliseconds since 1970. */
+  now?: () => number
+}
+
+export interface RedisCounters extends CounterStore {
+  /** Checks that wait for the store. */
+  depth(): number
+  /** The used part of `maxmemory` of the fullest server; null: it has none, or does not answer. */
+  readMemory(): Promise<number | null>
+}
+
+/**
+ * Counters in Redis, one key a subject. Checks that arrive together are one call of one script: a single call on one
+ * server; in a cluster one call for each workspace, project and environment, whose keys share a slot. Checks of a call that
+ * fails are answered 503, and a call that may have been run is never sent again.
+ * @param setting `REDIS_URL`.
+ * @throws {RedisRefused} when a server answers and cannot be used. A server that cannot be reached is waited for.
+ */
+export async function openRedisCounters(
+  setting: string,
+  options: RedisCountersOptions,
+): Promise<RedisCounters> {
+  const { log, observer, now, requestMs = serviceBudgets.requestMs, limit, monotonic } = options
+  const outages = watchOutages(log, () => observer.laneReconnected(laneName))
+  const link = await openLink(seedsOf(setting, options.file), outages)
+  const call = async (group: string, keys: readonly string[], input: string) => {
+    const args = [input, String(now?.() ?? ''), String(room.usual())]
+    const [numbers, changes] = (await link.run(group, keys, args)) as Returned
+    room.learn(toChanges(changes))
+    return numbers
+  }
+  const note = (tag: string, adds: readonly number[]) => {
+    const group = link.groupOf(tag.slice('keyrail:{'.length, -1))
+    // What is lost here ends by itself, and the next call returns the sum.
+    call(group, [`${tag}:held`], JSON.stringify([[], [], [[tag, ...adds]], []])).catch(() => {})
+  }
+  const drop = async (tag: string, keys: readonly string[]) => {
+    await call(link.groupOf(tag), keys, JSON.stringify([[], [], [], keys.map((_, i) => i + 1)]))
+  }
+  const upkeep = new RedisUpkeep({ link, drop, inventedOf: options.inventedOf, monotonic, log })
+  const room = new RedisRoom({
+    ...{ limit, monotonic, note, factsOf: options.factsOf },
+    isNear: tag => upkeep.makeRoom(tag),
+    placeOf: tag => link.placeOf(link.groupOf(tag)),
+    hasAdded: () => void memory.read(),
+  })
+  const memory = new MemoryWatch(link, servers => {
+    room.learnMemory(servers)
+    upkeep.learnPressure(room.isTight)
+  })
+  await memory.read()
+  const runScript = async (group: string, checks: readonly Check[]) => {
+    const batch = toBatch(checks, check => room.unitsOf(check))
+    try {
+      return toTallies(await call(group, batch.keys, batch.checks), checks)
+    } catch (error) {
+      observer.redisFailed()
+      throw new Refusal('unavailable', '', { cause: error })
+    }
+  }
+  const batching = openBatching<Check, Tally | null>({
+    requestMs,
+    groupOf: check => link.groupOf(tagOf(check)),
+    serverOf: link.placeOf,
+    bytesOf,
+    carry: (calls, group) =>
+      observeBatch(observer, laneName, calls.length, () =>
+        answerCalls(calls, checks => runScript(group, checks)),
+      ),
+  })
+  return {
+    async check(check, deadline) {
+      const tally = await batching.run(check, deadline)
+      if (tally === null) throw new Refusal('counter_limit_reached')
+      return tally
+    },
+    depth: batching.depth,
+    nearestToLimit: () => room.nearest(),
+    readMemory: () => memory.read(),
+    async close() {
+      memory.close()
+      room.close()
+      await batching.close()
+      await upkeep.close()
+      link.close()
+    },
+  }
+}
