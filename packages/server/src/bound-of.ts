@@ -4,7 +4,7 @@ import { ownerOf } from './gate/principal.ts'
 import { rightOf } from './gate/right.ts'
 import type { Route } from './gate/route.ts'
 import type { Bound } from './platform/db/db.ts'
-import type { Line } from './platform/db/pool/shares.ts'
+import type { Party } from './platform/db/pool/shares.ts'
 import { clientOf } from './platform/http/client.ts'
 import type { HoldRows } from './platform/paging/list-leg.ts'
 
@@ -21,15 +21,15 @@ export function boundOf(route: Route<Deps>, request: FastifyRequest, holdRows: H
   const isMutation = !isOnRequestPath && method !== 'GET'
   const { ip } = clientOf(request)
   if (principal === null) {
-    const line: Line = signed === null ? { kind: 'stranger', ip } : { kind: 'service', name: 'codehost' }
+    const party: Party = signed === null ? { kind: 'stranger', ip } : { kind: 'service', name: 'codehost' }
     const sender = signed !== null && { sender: { kind: 'codehost', id: null, ip } }
-    return { deadline: null, right: null, line, isConfirmed: isMutation, holdRows, ...sender }
+    return { deadline: null, right: null, party, isConfirmed: isMutation, holdRows, ...sender }
   }
   return {
     deadline: plane === 'person' ? null : deadline,
     right: isMutation ? rightOf(principal, access) : null,
     // What ends a right does not wait behind what the right is used for. A person's own rights are no workspace's.
-    line: endsRights
+    party: endsRights
       ? {
           kind: 'party',
           name: `ends ${plane === 'person' ? `user ${principal.id}` : ownerOf(principal)}`,

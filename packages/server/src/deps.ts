@@ -97,7 +97,7 @@ function openGate({ config, lanes, clock, hints, policy, embedTokens }: Base & O
 }
 
 function openLetters({ config, pool, directConnection, clock, randomBytes, log, metrics }: Base): Mail {
-  const db = pool.bind({ ...unbound, line: { kind: 'service', name: 'letters' } })
+  const db = pool.bind({ ...unbound, party: { kind: 'service', name: 'letters' } })
   return openMail({
     ...config.mail,
     connection: directConnection,

@@ -16,14 +16,14 @@ const copiedBytesMax = 65_536
 /**
  * Sends what a handler has returned: JSON, a stream, lines, or bytes that are made already.
  *
- * @param room the memory in which the answer counts until its reader has taken it
- * @throws {Refusal} `unavailable` without room
+ * @param memory the memory in which the answer counts until its reader has taken it
+ * @throws {Refusal} `unavailable` without memory
  */
 export function sendAnswer(
   reply: FastifyReply,
   route: Route,
   { body: given, headers, status, replayed }: Answer,
-  room: LargeBodies,
+  memory: LargeBodies,
   toProblem: ToProblem,
 ) {
   const { request } = reply
@@ -40,7 +40,7 @@ export function sendAnswer(
   }
   if (body instanceof Readable) {
     try {
-      room.holdAnswer(reply.raw, streamBytes)
+      memory.holdAnswer(reply.raw, streamBytes)
     } catch (error) {
       // The stream is not sent, and without this it would hold its resources until it times out.
       body.destroy()
@@ -50,7 +50,7 @@ export function sendAnswer(
   }
   if (body instanceof EndedBody) {
     const { start, end, bytes } = body
-    room.holdSent(reply.raw, start, route.method === 'GET')
+    memory.holdSent(reply.raw, start, route.method === 'GET')
     reply.header('content-length', bytes).code(route.answer.status)
     // A large start is not copied, since a fleet may fetch it at once.
     return bytes <= copiedBytesMax
@@ -59,7 +59,7 @@ export function sendAnswer(
   }
   const isMade = Buffer.isBuffer(body) || (typeof body === 'string' && route.answer.type !== undefined)
   const payload = isMade ? body : JSON.stringify(body)
-  room.holdSent(reply.raw, payload, route.method === 'GET')
+  memory.holdSent(reply.raw, payload, route.method === 'GET')
   return reply.code(replayed?.status ?? route.answer.status).send(payload)
 }
 

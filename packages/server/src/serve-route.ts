@@ -14,7 +14,7 @@ import { assertActsInStated } from './gate/stated-workspace.ts'
 import { assertThere } from './gate/targets.ts'
 import { placeOf } from './gate/turn-place.ts'
 import { Deadline } from './platform/concurrency/deadline.ts'
-import type { Place } from './platform/db/pool/shares.ts'
+import type { TurnPlace } from './platform/db/pool/shares.ts'
 import { RightGone } from './platform/db/right.ts'
 import type { LargeBodies } from './platform/http/body/large-bodies.ts'
 import type { BodyTurns } from './platform/http/body/turns.ts'
@@ -30,8 +30,8 @@ import { sendAnswer } from './send-answer.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
-    /** Where it stands in the line of its workspace, or among the sessions of its person. */
-    place: Place | undefined
+    /** Where it stands in the queue of its workspace, or among the sessions of its person. */
+    place: TurnPlace | undefined
     /** The signature of a body that is not read yet; not verified. */
     signature: Signature | null
     /** When the credential was checked, on the monotonic clock in milliseconds. */
@@ -236,7 +236,7 @@ export class ServedRoute {
 }
 
 /** Who of a workspace sends large bodies and gets large answers. Live keys of its servers have all of its room, test keys half. */
-const callerIn = ({ reach }: Principal, place: Place | undefined): string | undefined => {
+const callerIn = ({ reach }: Principal, place: TurnPlace | undefined): string | undefined => {
   if (place === undefined) return reach === 'test' ? 'test keys' : undefined
   return place.isMinor ? 'tenants' : place.path[0]
 }

@@ -30,7 +30,7 @@ export function standbyOf({ query, connection }: Pick<Harness, 'query' | 'connec
     const probing = `select from pg_stat_activity where application_name = 'keyrail probe' and wait_event = 'SyncRep'`
     await until(async () => hasEnded || (await query(probing)).length > 0)
     const isDone = hasEnded
-    if (!isDone) await cancelRunning(client, patientBudgets.silenceMs)
+    if (!isDone) await cancelRunning(client, patientBudgets.watchdogMs)
     await write
     destroySocket(client)
     return isDone

@@ -54,7 +54,7 @@ export type Service = {
 }
 
 /** Starts a service that holds an embedded Postgres, in a separate process. */
-export function startService(person: Person, place: Place): Service {
+export function startService(person: Person, place: InstallationPlace): Service {
   const program = programFor(person, place.temp)
   const child = spawn(program.node, [program.holder, place.dataDir, place.stateDirectory], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -92,10 +92,10 @@ export function startService(person: Person, place: Place): Service {
 /** In memory, if there is such a file system: making and removing synced clusters takes seconds. */
 export const FAST_PLACE = existsSync('/dev/shm') ? '/dev/shm' : '/tmp'
 
-export type Place = { temp: string; dataDir: string; stateDirectory: string }
+export type InstallationPlace = { temp: string; dataDir: string; stateDirectory: string }
 
 /** The account's home, with a name that needs quoting everywhere. */
-export function makePlace(person: Person): Place {
+export function makePlace(person: Person): InstallationPlace {
   const temp = mkdtempSync(join(FAST_PLACE, 'keyrail-test-'))
   chmodSync(temp, 0o755)
   const home = join(temp, "o'neil, home")
@@ -104,13 +104,13 @@ export function makePlace(person: Person): Place {
   return { temp, dataDir: join(home, 'data'), stateDirectory: join(temp, 'state') }
 }
 
-const started: { child: ChildProcess; place: Place }[] = []
+const started: { child: ChildProcess; place: InstallationPlace }[] = []
 
 /**
  * Kills every service of a place and its Postgres, which a failed test may have left running, and removes the
  * files.
  */
-export function cleanUp(place: Place): void {
+export function cleanUp(place: InstallationPlace): void {
   for (const { child, place: its } of started) if (its.temp === place.temp) child.kill('SIGKILL')
   for (const { postmaster } of postmastersBelow(place.temp)) sendSignal(postmaster, 'SIGQUIT')
   rmSync(place.temp, { recursive: true, force: true })

@@ -7,7 +7,7 @@ import type { Connection } from '../src/platform/db/connection.ts'
 import { layoutOf, listClusters } from '../src/platform/db/embedded/layout.ts'
 import { readPostmasterFile } from '../src/platform/db/embedded/postmaster-file.ts'
 import { processesIn } from '../src/platform/db/embedded/processes.ts'
-import { cleanUp, FAST_PLACE, type Place } from './embedded-service.ts'
+import { cleanUp, FAST_PLACE, type InstallationPlace } from './embedded-service.ts'
 import { encryptionKey } from './encryption-key.ts'
 import { ownMark } from './mark.ts'
 import { until } from './until.ts'
@@ -39,7 +39,7 @@ export interface Serving extends Running {
 
 /** A separate data directory, and commands on it. The database is the embedded one unless `env` says otherwise. */
 export class Installation {
-  readonly place: Place
+  readonly place: InstallationPlace
   readonly dataDir: string
   readonly env: Record<string, string>
   #started: Running[] = []

@@ -19,7 +19,7 @@ export const patientBudgets: Budgets = {
   connectMs: longMs,
   laneStatementMs: longMs,
   laneLockMs: longMs,
-  silenceMs: longMs,
+  watchdogMs: longMs,
   nodeNoteMs: longMs,
   closeMs: longMs,
 }

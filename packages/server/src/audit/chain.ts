@@ -122,8 +122,8 @@ export class ChainVerifier {
   }
 
   #next(canonical: string): string {
-    const room = domain.length + hashBytes + canonical.length
-    if (this.#scratch.length < room) this.#scratch = Buffer.concat([Buffer.from(domain)], room * 2)
+    const size = domain.length + hashBytes + canonical.length
+    if (this.#scratch.length < size) this.#scratch = Buffer.concat([Buffer.from(domain)], size * 2)
     const scratch = this.#scratch
     const start = domain.length + scratch.write(this.#hash, domain.length, 'latin1')
     const end = start + scratch.write(canonical, start, 'latin1')

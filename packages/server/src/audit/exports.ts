@@ -44,7 +44,7 @@ export class Exports {
    */
   begin(workspaceId: string, callerId: string, cut: () => void): ExportPlace {
     this.#endOfAnother(workspaceId, callerId)
-    if (this.#underWay.size >= exportsMax && !this.#makeRoom())
+    if (this.#underWay.size >= exportsMax && !this.#endSlowest())
       throw tooMany('Too many exports are running. Try again in a moment.')
     const own: Export = { callerId, began: this.#monotonic(), bytes: 0, cut }
     this.#underWay.set(workspaceId, own)
@@ -68,8 +68,8 @@ export class Exports {
     running.cut()
   }
 
-  /** @returns whether an export ended to make room. */
-  #makeRoom(): boolean {
+  /** @returns whether an export ended to make space. */
+  #endSlowest(): boolean {
     const now = this.#monotonic()
     let slowest: { name: string; one: Export; rate: number } | null = null
     for (const [name, one] of this.#underWay) {

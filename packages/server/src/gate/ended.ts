@@ -2,7 +2,7 @@ import { Refusal } from '../platform/refusal.ts'
 
 /**
  * Keys and secret keys that are revoked or expired. They stay to be read, but each costs what ends their makers and every
- * backup, and any number can be made by a thief, so there are bounds. At a bound the oldest make room for new ones.
+ * backup, and any number can be made by a thief, so there are bounds. At a bound the oldest make space for new ones.
  */
 
 /** How many ended ones there may be for each active one that there may be. */
@@ -31,7 +31,7 @@ export const isLeakedSql = `exists (select from leak_reports l
        where l.workspace_id = k.workspace_id and l.credential_id = k.id)`
 
 /**
- * Whose ended keys make room, by a number that SQL calls `turn`: first those that revoked secret keys made, then those of the same maker,
+ * Whose ended keys make space, by a number that SQL calls `turn`: first those that revoked secret keys made, then those of the same maker,
  * who may be a thief, and only then those of others.
  */
 const turns = { revoked: 0, same: 1, other: 2 } as const
@@ -44,15 +44,15 @@ export const turnSql = (maker: string, isSame: string): string =>
   `case when ${maker}.revoked_at is not null then ${turns.revoked} when ${isSame} then ${turns.same}
      else ${turns.other} end`
 
-export interface RoomRow {
+export interface EndedRow {
   id: string
   turn: number
 }
 /**
- * Which keys make room: a batch of those in the first turn, and of others' keys no more than needed.
+ * Which keys make space: a batch of those in the first turn, and of others' keys no more than needed.
  * @param rows in the order of their turns, the oldest first.
  */
-export function makeWay(rows: readonly RoomRow[], needed: number): string[] {
+export function makeWay(rows: readonly EndedRow[], needed: number): string[] {
   const turn = rows[0]?.turn
   const found = rows.filter(row => row.turn === turn).map(({ id }) => id)
   return turn === turns.other ? found.slice(0, needed) : found
@@ -62,7 +62,7 @@ export function makeWay(rows: readonly RoomRow[], needed: number): string[] {
 export interface Maker {
   /** The id of the person or the secret key; null for another one. */
   readonly id: string | null
-  /** Whether the maker goes on where no room can be made: an owner, and every rotation. */
+  /** Whether the maker goes on where no space can be made: an owner, and every rotation. */
   readonly passes: boolean
 }
 
@@ -70,7 +70,7 @@ export interface Maker {
  * For a cap of ended keys at which none can be deleted.
  * @param owner what has the keys.
  */
-export const noRoomForEnded = (owner: string, keys: 'keys' | 'secret keys', activeMax: number): Refusal =>
+export const tooManyEnded = (owner: string, keys: 'keys' | 'secret keys', activeMax: number): Refusal =>
   new Refusal(
     'key_limit_reached',
     `The ${owner} has ${endedMax(activeMax)} revoked or expired ${keys}, which is the limit, and none of them can be deleted yet. An owner of the workspace can go on.`,

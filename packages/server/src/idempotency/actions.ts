@@ -12,7 +12,7 @@ import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import type { Deadline } from '../platform/concurrency/deadline.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { Place } from '../platform/db/lanes/allowance.ts'
+import type { ProjectEnv } from '../platform/db/lanes/allowance.ts'
 import type { Row } from '../platform/db/lanes/spec.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
@@ -88,7 +88,7 @@ export async function claimRecord(
 }
 
 /**
- * Stores the answer of the request. A holder that sends it again changes nothing. If the workspace has no room for the
+ * Stores the answer of the request. A holder that sends it again changes nothing. If the workspace has no space for the
  * answer, only its status is stored: the request has been executed, so a retry must not be.
  */
 export async function completeRecord(
@@ -99,8 +99,8 @@ export async function completeRecord(
   const held = heldOf(principal, body)
   const { storedBytes } = idempotency
   const place = placeOf(principal, body)
-  const hasRoom = body.bytes === null || storedBytes.hasRoom(place, body.bytes)
-  const completion: Completion = hasRoom ? body : withoutBody(body)
+  const hasQuota = body.bytes === null || storedBytes.hasQuota(place, body.bytes)
+  const completion: Completion = hasQuota ? body : withoutBody(body)
   const isLarge = (completion.bytes ?? 0) > laneBytesMax
   const { verdict } = isLarge
     ? await completeLarge(call.db, held, completion)
@@ -143,7 +143,10 @@ const keyOf = (
 ): RecordKey => ({ workspaceId, env, scopeHash: scope_hash.toLowerCase() })
 
 /** On whose account an answer is stored. */
-const placeOf = ({ workspaceId, projectIds }: VendorPrincipal, { env }: Pick<HeldBody, 'env'>): Place => ({
+const placeOf = (
+  { workspaceId, projectIds }: VendorPrincipal,
+  { env }: Pick<HeldBody, 'env'>,
+): ProjectEnv => ({
   workspaceId,
   env,
   projectId: projectIds?.length === 1 ? (projectIds[0] as string) : noProject,

@@ -71,8 +71,8 @@ test('what one process stores counts in another process too, until its hour is o
 
   const elsewhere = openStoredBytes(new Errands(harness.connection), limit, systemClock, harness.deps.log)
   elsewhere.add(place, 4_000, 60_000)
-  await until(() => !elsewhere.hasRoom(place, 1_000), 'the bytes of the other process are known')
-  assert.equal(elsewhere.hasRoom(placeOf(other.workspaceId), 9_000), true)
+  await until(() => !elsewhere.hasQuota(place, 1_000), 'the bytes of the other process are known')
+  assert.equal(elsewhere.hasQuota(placeOf(other.workspaceId), 9_000), true)
   await elsewhere.close()
 
   await query(`update idempotency_held set ends_at = service_now() where workspace_id = $1`, [
@@ -82,7 +82,7 @@ test('what one process stores counts in another process too, until its hour is o
   assert.equal(await sum(), null)
   const fresh = openStoredBytes(new Errands(harness.connection), limit, systemClock, harness.deps.log)
   fresh.add(place, 4_000, 60_000)
-  assert.equal(fresh.hasRoom(place, 90_000), true)
+  assert.equal(fresh.hasQuota(place, 90_000), true)
   await fresh.close()
 })
 

@@ -1,16 +1,16 @@
 import type pg from 'pg'
 import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
 import type { Clock } from '../platform/clock.ts'
-import { createAllowance, type Place } from '../platform/db/lanes/allowance.ts'
+import { createAllowance, type ProjectEnv } from '../platform/db/lanes/allowance.ts'
 import type { Errands } from '../platform/db/pool/errands.ts'
 import type { Logger } from '../platform/observe/log.ts'
 import { addStoredBytes, sumStoredBytes } from './sql.ts'
 
 /** How many bytes of stored answers each project has, and may have. Requests that store answers do not wait for it. */
 export interface StoredBytes {
-  hasRoom(place: Place, bytes: number): boolean
+  hasQuota(place: ProjectEnv, bytes: number): boolean
   /** Counts an answer that was stored. */
-  add(place: Place, bytes: number, ttlMs: number): void
+  add(place: ProjectEnv, bytes: number, ttlMs: number): void
   /** The part of its limit that the fullest project has used; 1 is at the limit. */
   nearest(): number
   /** Writes the counts of this process to the store. A timer does so every ten seconds. */
@@ -31,7 +31,7 @@ export const noProject = '00000000-0000-0000-0000-000000000000'
 
 /** Bytes that are not written yet, of one place and time to live. */
 interface Unwritten {
-  readonly place: Place
+  readonly place: ProjectEnv
   readonly hours: number
   bytes: number
 }
@@ -57,7 +57,7 @@ export function openStoredBytes(
 
   const ask = <Found>(work: (client: pg.Client) => Promise<Found>): Promise<Found> =>
     errands.ask('stored answers', statementMs, work)
-  const note = (place: Place, hours: number, bytes: number) => {
+  const note = (place: ProjectEnv, hours: number, bytes: number) => {
     const { workspaceId, env, projectId } = place
     const name = `${workspaceId} ${env} ${projectId} ${hours}`
     const own = unwritten.get(name)
@@ -99,7 +99,7 @@ export function openStoredBytes(
   })
 
   return {
-    hasRoom: (place, bytes) => allowance.hasRoom(place, rowBytes + bytes),
+    hasQuota: (place, bytes) => allowance.hasQuota(place, rowBytes + bytes),
     add(place, bytes, ttlMs) {
       allowance.add(place, rowBytes + bytes)
       note(place, Math.ceil(ttlMs / hourMs), rowBytes + bytes)

@@ -1,7 +1,7 @@
 import type { Role } from '@keyrail/contract/shared'
 import { keysMadeSql } from '../gate/made.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
-import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
+import { changesOne, RightNotEnded } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export interface InviteRow {
@@ -203,7 +203,7 @@ export async function showInviteByToken(tx: ReadTx, digest: Buffer): Promise<Sho
 
 const accept = sql(
   'invites.accept',
-  touchesOne('update workspace_invites set accepted_at = service_now() where workspace_id = $1 and id = $2'),
+  changesOne('update workspace_invites set accepted_at = service_now() where workspace_id = $1 and id = $2'),
 )
 export const acceptInviteRow = (tx: Tx, id: string) => tx.send(accept, [tx.workspaceId, id])
 

@@ -17,7 +17,7 @@ import { assertKnownScopes } from './known-scopes.ts'
 import { outlives } from './lifecycle.ts'
 import type { IssueNeeds, KeyNeeds, RevokeNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
-import { findRoomToRevive } from './quota.ts'
+import { assertQuotaToRevive } from './quota.ts'
 import { toKey, toTarget } from './resource.ts'
 import type { JudgedKeyRow, KeyRow } from './rows.ts'
 import { searchKeysPage } from './search.ts'
@@ -90,7 +90,7 @@ export async function updateFound(
   body: KeyUpdate,
 ): Promise<Key> {
   const mayRevive = mayExtend && body.expires_at !== undefined
-  const assertMayLive = mayRevive ? await findRoomToRevive(deps, tx, found) : null
+  const assertMayLive = mayRevive ? await assertQuotaToRevive(deps, tx, found) : null
   const [living, locked, project] = await Promise.all([
     lockPolicyHeads(tx, [found.project_id]),
     lockKey(tx, found.id),

@@ -9,7 +9,7 @@ import type { RevokeNeeds } from './needs.ts'
 /** How many keys one call deletes, in one transaction. */
 const batchMax = 500
 
-/** Deletes a batch of keys that are revoked or expired. An owner makes room with it, also from the keys of other makers. */
+/** Deletes a batch of keys that are revoked or expired. An owner makes space with it, also from the keys of other makers. */
 export function deleteEnded(
   deps: RevokeNeeds,
   db: Db,

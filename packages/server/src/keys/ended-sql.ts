@@ -1,5 +1,5 @@
 import type { Env } from '@keyrail/contract/shared'
-import { byEndSql, hasEndedSql, isLeakedSql, type RoomRow, turnSql } from '../gate/ended.ts'
+import { byEndSql, type EndedRow, hasEndedSql, isLeakedSql, turnSql } from '../gate/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { KeyPlace } from './rows.ts'
@@ -26,16 +26,16 @@ export async function countEndedKeys(tx: Tx, place: KeyPlace, most: number): Pro
 
 /** The limit per minute of the embed plane counts the keys of the last one. */
 const isCounted = `coalesce(k.embedded_at > (select service_now()) - interval '60 seconds', false)`
-const findRoom = sql(
-  'keys.find_room',
+const findDeletable = sql(
+  'keys.find_deletable',
   `select k.id, ${turnSql('maker', 'k.made_by = $6::uuid')} as turn
    from api_keys k left join secret_keys maker on maker.workspace_id = $1 and maker.id = k.made_by
    where ${inPlace} and ${hasEndedSql} and not ${isLeakedSql} and not ${isCounted}
    order by turn, ${byEndSql}, k.id limit $7`,
 )
-/** Ended keys of a place that can make room, as `makeWay` takes them. */
-export const findRoomForKeys = (tx: Tx, place: KeyPlace, makerId: string | null, most: number) =>
-  tx.query<RoomRow>(findRoom, [...placeOf(tx, place), makerId, most])
+/** Ended keys of a place that can make space, as `makeWay` takes them. */
+export const findKeysToDelete = (tx: Tx, place: KeyPlace, makerId: string | null, most: number) =>
+  tx.query<EndedRow>(findDeletable, [...placeOf(tx, place), makerId, most])
 
 export interface EndedFilter {
   env: Env | null

@@ -13,7 +13,7 @@ import { assertKnownScopes } from './known-scopes.ts'
 import { overlapEnd } from './lifecycle.ts'
 import type { IssueNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
-import { assertEmbedRoom, assertRoom } from './quota.ts'
+import { assertEmbedQuota, assertQuota } from './quota.ts'
 import { toNewKey, toTarget } from './resource.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
 import { countActiveKeys, endOverlap, findKey, holdTenant, insertKey, lockKey } from './sql.ts'
@@ -68,13 +68,13 @@ export async function issueKey(deps: IssueNeeds, tx: Tx, issuer: Issuer, body: K
     holdTenant(tx, tenantId),
     findKeyProject(tx, body.project_id),
     isEmbedded ? 0 : countActiveKeys(tx, place, deps.config.maxActiveKeysPerTenant),
-    deps.endedRoom.count(tx, place),
+    deps.endedQuota.count(tx, place),
   ])
   if (tenant === null || project === null) throw new Refusal('not_found')
   assertKnownScopes(project, body.scopes ?? [], [])
-  await (isEmbedded ? assertEmbedRoom(deps, tx, place, 1) : assertRoom(deps, tx, place, active))
+  await (isEmbedded ? assertEmbedQuota(deps, tx, place, 1) : assertQuota(deps, tx, place, active))
   const made_by = makerIdOf(issuer)
-  await deps.endedRoom.make(tx, place, { id: made_by, passes: isOwner }, ended)
+  await deps.endedQuota.make(tx, place, { id: made_by, passes: isOwner }, ended)
 
   const at = deps.clock.now()
   const { key, row } = drawKey(deps, at, project.key_prefix, {
@@ -129,7 +129,7 @@ export async function issueSuccessor(
   assertMay?: (scopes: readonly string[]) => void,
 ) {
   assertMay?.(found.scopes)
-  const project = await makeRoomForSuccessor(deps, tx, issuer, found, overlapHours)
+  const project = await checkQuotaOfSuccessor(deps, tx, issuer, found, overlapHours)
   const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, found.id)])
   const row = locked ?? found
   assertMay?.(row.scopes)
@@ -167,7 +167,7 @@ export async function issueSuccessor(
  * With an overlap both keys count for a while; without one the successor replaces its predecessor, if both count for the same cap.
  * @returns the project of the key.
  */
-async function makeRoomForSuccessor(
+async function checkQuotaOfSuccessor(
   deps: IssueNeeds,
   tx: Tx,
   issuer: Issuer,
@@ -180,13 +180,13 @@ async function makeRoomForSuccessor(
   const [active, project, ended] = await Promise.all([
     isEmbedded ? 0 : countActiveKeys(tx, place, deps.config.maxActiveKeysPerTenant),
     findKeyProject(tx, project_id),
-    deps.endedRoom.count(tx, place),
+    deps.endedQuota.count(tx, place),
   ])
   if (!found.is_active) return project
   const isAdded = overlapHours > 0 || isEmbedded !== (found.embedded_at !== null)
-  if (isEmbedded) await assertEmbedRoom(deps, tx, place, isAdded ? 1 : 0)
-  else if (isAdded) await assertRoom(deps, tx, place, active)
-  await deps.endedRoom.make(tx, place, { id: makerIdOf(issuer), passes: true }, ended)
+  if (isEmbedded) await assertEmbedQuota(deps, tx, place, isAdded ? 1 : 0)
+  else if (isAdded) await assertQuota(deps, tx, place, active)
+  await deps.endedQuota.make(tx, place, { id: makerIdOf(issuer), passes: true }, ended)
   return project
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { Cursors } from '../platform/paging/cursor.ts'
 import type { FleetNeeds } from '../policy/propagation.ts'
-import type { EndedRoom } from './ended-room.ts'
+import type { EndedQuota } from './ended-quota.ts'
 import type { KeyTurns } from './turns.ts'
 
 /** What revoking a key needs. */
@@ -13,7 +13,7 @@ export interface IssueNeeds {
   readonly clock: Clock
   readonly makeId: MakeId
   readonly randomBytes: (size: number) => Buffer
-  readonly endedRoom: EndedRoom
+  readonly endedQuota: EndedQuota
   readonly config: { readonly maxActiveKeysPerTenant: number; readonly embedMaxActiveKeys: number }
 }
 

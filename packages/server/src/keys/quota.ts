@@ -2,22 +2,22 @@ import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { IssueNeeds } from './needs.ts'
 import type { JudgedKeyRow, KeyPlace } from './rows.ts'
-import { countActiveKeys, holdTenant, lockEmbedRoom, lockTenantCap } from './sql.ts'
+import { countActiveKeys, holdTenant, lockEmbedQuota, lockTenantCap } from './sql.ts'
 
-const roomMargin = 500
+const quotaMargin = 500
 
 /**
  * Refuses an active key to a tenant that has reached its cap in a project and environment. Far below the cap a plain count
  * is enough; near it, requests check one at a time, so that concurrent ones cannot exceed it.
  */
-export async function assertRoom(
+export async function assertQuota(
   { config }: Pick<IssueNeeds, 'config'>,
   tx: Tx,
   place: Omit<KeyPlace, 'is_embedded'>,
   active: number,
 ): Promise<void> {
   const most = config.maxActiveKeysPerTenant
-  if (active < most - roomMargin) return
+  if (active < most - quotaMargin) return
   await lockTenantCap(tx, place.tenant_id)
   if ((await countActiveKeys(tx, place, most)) < most) return
   throw new Refusal(
@@ -34,27 +34,27 @@ export const embeddedAMinute = 60
  * a limit of active keys. Both are low, so requests always check one at a time.
  * @param more how many active keys the request adds: 0 when the new key replaces another.
  */
-export async function assertEmbedRoom(
+export async function assertEmbedQuota(
   { config }: Pick<IssueNeeds, 'config'>,
   tx: Tx,
   of: Omit<KeyPlace, 'is_embedded'>,
   more: 0 | 1,
 ): Promise<void> {
-  const { made, room_in_ms, active } = await readEmbedRoom(config, tx, of)
+  const { made, free_in_ms, active } = await readEmbedQuota(config, tx, of)
   if (made >= embeddedAMinute) {
     throw new Refusal(
       'too_many_requests',
       `A tenant can create ${embeddedAMinute} keys a minute with embed tokens.`,
       {
-        headers: { 'retry-after': String(Math.max(1, Math.ceil((room_in_ms ?? 0) / 1_000))) },
+        headers: { 'retry-after': String(Math.max(1, Math.ceil((free_in_ms ?? 0) / 1_000))) },
       },
     )
   }
   assertFewEmbedded(config, active + more)
 }
 
-const readEmbedRoom = (config: IssueNeeds['config'], tx: Tx, of: Omit<KeyPlace, 'is_embedded'>) =>
-  lockEmbedRoom(tx, of, { active: config.embedMaxActiveKeys, aMinute: embeddedAMinute })
+const readEmbedQuota = (config: IssueNeeds['config'], tx: Tx, of: Omit<KeyPlace, 'is_embedded'>) =>
+  lockEmbedQuota(tx, of, { active: config.embedMaxActiveKeys, aMinute: embeddedAMinute })
 
 function assertFewEmbedded({ embedMaxActiveKeys: most }: IssueNeeds['config'], active: number): void {
   if (active <= most) return
@@ -65,11 +65,11 @@ function assertFewEmbedded({ embedMaxActiveKeys: most }: IssueNeeds['config'], a
 }
 
 /**
- * For a new expiry, which makes an expired key active again: that needs a tenant, and the room of a new key. Takes the lock of the cap before the
+ * For a new expiry, which makes an expired key active again: that needs a tenant, and the quota of a new key. Takes the lock of the cap before the
  * key is locked, since a key may expire until then.
  * @returns a function that refuses, for the key as locked.
  */
-export async function findRoomToRevive(
+export async function assertQuotaToRevive(
   { config }: Pick<IssueNeeds, 'config'>,
   tx: Tx,
   found: JudgedKeyRow,
@@ -79,7 +79,7 @@ export async function findRoomToRevive(
   const tenant = await holdTenant(tx, found.tenant_id)
   if (tenant === null) throw new Refusal('key_not_active', 'A key of a deleted tenant cannot be renewed.')
   if (found.embedded_at !== null) {
-    const { active } = await readEmbedRoom(config, tx, found)
+    const { active } = await readEmbedQuota(config, tx, found)
     return (locked, expiresAt) => {
       if (isRevived(locked, expiresAt)) assertFewEmbedded(config, active + 1)
     }

@@ -4,7 +4,7 @@ import { startHarness } from '../../test/harness.ts'
 import { openStatementWork } from '../../test/statement-work.ts'
 import { makeProject, makeVendor } from '../../test/vendor.ts'
 import { prefixRange } from '../platform/paging/prefix.ts'
-import type { Place } from '../platform/paging/walks.ts'
+import type { WalkPosition } from '../platform/paging/walks.ts'
 import { type KeyWalk, keyWalkStatement } from './search-sql.ts'
 
 /** 100,000 keys of one workspace, nearly all with the same prefix, project and environment. */
@@ -45,84 +45,85 @@ const [middle] = await query(
    where workspace_id = $1 and name = 'Key 50002'`,
   [workspaceId],
 )
-const behind = (value: string): Place => ({ value, id: middle.id })
+const behind = (value: string): WalkPosition => ({ value, id: middle.id })
 
-const walks: Record<string, { walk: Partial<KeyWalk>; after?: Place; index: RegExp; most?: number }> = {
-  'a name that one key has': {
-    walk: { order: 'name', range: prefixRange('key 77777') },
-    index: /by_name_folded/,
-  },
-  'a name that every key has': {
-    walk: { order: 'name', range: prefixRange('KEY') },
-    index: /by_name_folded/,
-  },
-  'a later page of such names': {
-    walk: { order: 'name', range: prefixRange('key') },
-    after: behind(middle.name_folded),
-    index: /by_name_folded/,
-  },
-  'a name in the environment of few keys': {
-    walk: { order: 'name', range: prefixRange('key'), env: 'test' },
-    index: /by_name_folded/,
-  },
-  'a name among the revoked': {
-    walk: { order: 'name', range: prefixRange('key'), isRevoked: true, status: 'revoked' },
-    index: /by_name_folded/,
-  },
-  'a name of an active key': {
-    walk: { order: 'name', range: prefixRange('key'), status: 'active' },
-    index: /by_name_folded/,
-    most: 2 * limit,
-  },
-  'a prefix that every key has': {
-    walk: { order: 'display_prefix', range: prefixRange('kr_live') },
-    index: /by_display_prefix_folded/,
-  },
-  'a later page of such prefixes': {
-    walk: { order: 'display_prefix', range: prefixRange('kr_live') },
-    after: behind(middle.display_prefix_folded),
-    index: /by_display_prefix_folded/,
-  },
-  'an id': { walk: { id: middle.id }, index: /pkey|by_revocation/ },
-  'the active': { walk: { status: 'active' }, index: /by_revocation/, most: 2 * limit },
-  'the active of the environment with few keys': {
-    walk: { status: 'active', env: 'test' },
-    index: /by_revocation/,
-  },
-  'the revoked': { walk: { status: 'revoked', isRevoked: true }, index: /by_revocation/ },
-  'the expiring': { walk: { order: 'expiring', status: 'expiring' }, index: /by_expiry/ },
-  'a later page of the expiring': {
-    walk: { order: 'expiring', status: 'expiring' },
-    after: behind(new Date(Date.now() + 86_400_000).toISOString()),
-    index: /by_expiry/,
-  },
-  'the expired': { walk: { order: 'expired', status: 'expired' }, index: /by_expiry/ },
-  'a later page of the expired': {
-    walk: { order: 'expired', status: 'expired' },
-    after: behind(new Date(Date.now() - 86_400_000).toISOString()),
-    index: /by_expiry/,
-  },
-  'the active of a project with few keys': {
-    walk: { status: 'active', projectId: small.id },
-    index: /by_project/,
-  },
-  'the revoked of a project with few keys': {
-    walk: { status: 'revoked', isRevoked: true, projectId: small.id },
-    index: /by_project/,
-  },
-  'the expiring of a project with few keys': {
-    walk: { order: 'expiring', status: 'expiring', projectId: small.id },
-    index: /by_project/,
-  },
-  'a name in a project with few keys': {
-    walk: { order: 'name', range: prefixRange('key'), projectId: small.id },
-    index: /by_project/,
-  },
-  'a name in the projects of a limited key': {
-    walk: { order: 'name', range: prefixRange('key'), projectIds: [small.id] },
-    index: /by_project/,
-  },
-}
+const walks: Record<string, { walk: Partial<KeyWalk>; after?: WalkPosition; index: RegExp; most?: number }> =
+  {
+    'a name that one key has': {
+      walk: { order: 'name', range: prefixRange('key 77777') },
+      index: /by_name_folded/,
+    },
+    'a name that every key has': {
+      walk: { order: 'name', range: prefixRange('KEY') },
+      index: /by_name_folded/,
+    },
+    'a later page of such names': {
+      walk: { order: 'name', range: prefixRange('key') },
+      after: behind(middle.name_folded),
+      index: /by_name_folded/,
+    },
+    'a name in the environment of few keys': {
+      walk: { order: 'name', range: prefixRange('key'), env: 'test' },
+      index: /by_name_folded/,
+    },
+    'a name among the revoked': {
+      walk: { order: 'name', range: prefixRange('key'), isRevoked: true, status: 'revoked' },
+      index: /by_name_folded/,
+    },
+    'a name of an active key': {
+      walk: { order: 'name', range: prefixRange('key'), status: 'active' },
+      index: /by_name_folded/,
+      most: 2 * limit,
+    },
+    'a prefix that every key has': {
+      walk: { order: 'display_prefix', range: prefixRange('kr_live') },
+      index: /by_display_prefix_folded/,
+    },
+    'a later page of such prefixes': {
+      walk: { order: 'display_prefix', range: prefixRange('kr_live') },
+      after: behind(middle.display_prefix_folded),
+      index: /by_display_prefix_folded/,
+    },
+    'an id': { walk: { id: middle.id }, index: /pkey|by_revocation/ },
+    'the active': { walk: { status: 'active' }, index: /by_revocation/, most: 2 * limit },
+    'the active of the environment with few keys': {
+      walk: { status: 'active', env: 'test' },
+      index: /by_revocation/,
+    },
+    'the revoked': { walk: { status: 'revoked', isRevoked: true }, index: /by_revocation/ },
+    'the expiring': { walk: { order: 'expiring', status: 'expiring' }, index: /by_expiry/ },
+    'a later page of the expiring': {
+      walk: { order: 'expiring', status: 'expiring' },
+      after: behind(new Date(Date.now() + 86_400_000).toISOString()),
+      index: /by_expiry/,
+    },
+    'the expired': { walk: { order: 'expired', status: 'expired' }, index: /by_expiry/ },
+    'a later page of the expired': {
+      walk: { order: 'expired', status: 'expired' },
+      after: behind(new Date(Date.now() - 86_400_000).toISOString()),
+      index: /by_expiry/,
+    },
+    'the active of a project with few keys': {
+      walk: { status: 'active', projectId: small.id },
+      index: /by_project/,
+    },
+    'the revoked of a project with few keys': {
+      walk: { status: 'revoked', isRevoked: true, projectId: small.id },
+      index: /by_project/,
+    },
+    'the expiring of a project with few keys': {
+      walk: { order: 'expiring', status: 'expiring', projectId: small.id },
+      index: /by_project/,
+    },
+    'a name in a project with few keys': {
+      walk: { order: 'name', range: prefixRange('key'), projectId: small.id },
+      index: /by_project/,
+    },
+    'a name in the projects of a limited key': {
+      walk: { order: 'name', range: prefixRange('key'), projectIds: [small.id] },
+      index: /by_project/,
+    },
+  }
 
 for (const [what, { walk, after = null, index, most = limit }] of Object.entries(walks)) {
   test(`${what}, among 100,000 keys, costs a page`, async () => {

@@ -6,7 +6,7 @@ import type { Tx } from '../platform/db/transaction.ts'
 import type { ListBounds } from '../platform/paging/list-leg.ts'
 import type { Listed } from '../platform/paging/listed.ts'
 import type { PrefixRange } from '../platform/paging/prefix.ts'
-import type { Place } from '../platform/paging/walks.ts'
+import type { WalkPosition } from '../platform/paging/walks.ts'
 import { foundByWord, isFirstFound } from '../platform/paging/words.ts'
 import type { KeyRow } from './rows.ts'
 import { keyColumns } from './sql.ts'
@@ -62,7 +62,7 @@ const statements = new Map<string, Statement>()
 export function keyWalkStatement(
   workspaceId: string,
   walk: KeyWalk,
-  after: Place | null,
+  after: WalkPosition | null,
   most: number,
 ): { statement: Statement; values: unknown[] } {
   const { order, status, range, id, projectIds, projectId, tenantId, name } = walk
@@ -129,7 +129,7 @@ export const prepareWalks = (tx: Tx) => tx.send(planForValues)
 export function walkKeys(
   tx: Tx,
   walk: KeyWalk,
-  after: Place | null,
+  after: WalkPosition | null,
   bounds: ListBounds,
 ): Promise<Listed<FoundKeyRow>> {
   const { statement, values } = keyWalkStatement(tx.workspaceId, walk, after, bounds.most)

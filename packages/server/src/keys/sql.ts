@@ -1,7 +1,7 @@
 import { isActiveSql } from '../gate/active.ts'
 import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
-import { touchesOne } from '../platform/db/touch.ts'
+import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { JudgedKeyRow, KeyPlace, KeyRow, NewKey } from './rows.ts'
 
@@ -76,7 +76,7 @@ export async function lockKey(tx: Tx, id: string): Promise<JudgedKeyRow | null> 
 
 const updateKeyStatement = sql(
   'keys.update',
-  touchesOne(`update api_keys
+  changesOne(`update api_keys
      set name = $3, scopes = $4, meta = $5, rate_limits = $6, expires_at = $7, updated_at = $8
      where workspace_id = $1 and id = $2`),
 )
@@ -95,7 +95,7 @@ export function updateKey(tx: Tx, key: KeyRow): void {
 
 const endOverlapStatement = sql(
   'keys.end_overlap',
-  touchesOne(`update api_keys
+  changesOne(`update api_keys
      set expires_at = $3, overlap_ends_at = $3, rotated_to = $4, original_expires_at = $5, updated_at = $6
      where workspace_id = $1 and id = $2`),
 )
@@ -147,27 +147,27 @@ const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextexten
 export const lockTenantCap = (tx: Tx, tenantId: string) =>
   tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
 
-/** What a tenant created with embed tokens. `room_in_ms`: until the oldest of `aMinute` keys is a minute old. */
+/** What a tenant created with embed tokens. `free_in_ms`: until the oldest of `aMinute` keys is a minute old. */
 const readEmbed = sql(
   'keys.read_embed',
   `select (select count(*)::int from (
         select from api_keys where workspace_id = $1 and tenant_id = $2 and project_id = $3 and env = $4
           and embedded_at is not null and ${isActive} limit $5) k) as active,
      count(*)::int as made,
-     (extract(epoch from min(embedded_at) + interval '60 seconds' - service_now()) * 1000)::float8 as room_in_ms
+     (extract(epoch from min(embedded_at) + interval '60 seconds' - service_now()) * 1000)::float8 as free_in_ms
    from (select embedded_at from api_keys
      where workspace_id = $1 and tenant_id = $2 and embedded_at > service_now() - interval '60 seconds'
      order by embedded_at desc limit $6) minute`,
 )
 /** Lets one request of a tenant check at a time. */
-export async function lockEmbedRoom(
+export async function lockEmbedQuota(
   tx: Tx,
   { tenant_id, project_id, env }: Pick<KeyRow, 'project_id' | 'tenant_id' | 'env'>,
   most: { active: number; aMinute: number },
 ) {
   const [, [row]] = await Promise.all([
     tx.query(lockCap, [`keyrail.embed_cap ${tenant_id}`]),
-    tx.query<{ active: number; made: number; room_in_ms: number | null }>(readEmbed, [
+    tx.query<{ active: number; made: number; free_in_ms: number | null }>(readEmbed, [
       tx.workspaceId,
       tenant_id,
       project_id,
@@ -176,7 +176,7 @@ export async function lockEmbedRoom(
       most.aMinute,
     ]),
   ])
-  return row ?? { active: 0, made: 0, room_in_ms: null }
+  return row ?? { active: 0, made: 0, free_in_ms: null }
 }
 
 export interface KeyFilter extends Sight {

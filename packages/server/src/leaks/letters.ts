@@ -23,7 +23,7 @@ const next = {
   session: 'Review what was done with it in the audit log.',
 } as const satisfies Record<LeakedKind, string>
 
-/** What a letter about several says. Sessions are among them where it gathers what had no room. */
+/** What a letter about several says. Sessions are among them where it gathers what had no space. */
 const several = {
   session: {
     many: 'sessions',
@@ -50,10 +50,10 @@ const afterword =
 
 /**
  * The mail to the owners and the billing address of a workspace: `leak` about one session, `leaks` about the keys of a
- * report, and `…_gathered` about all that had no room in the hour before. It does not contain a token, which is not stored.
+ * report, and `…_gathered` about all that had no space in the hour before. It does not contain a token, which is not stored.
  */
 export function leakLetters({ db }: Pick<WriterParts, 'db'>): Record<string, WriteLetter> {
-  // Whatever had no room first, keys and sessions share the throttle, and so this letter.
+  // Whatever had no space first, keys and sessions share the throttle, and so this letter.
   const gathered: WriteLetter = ({ workspace_id = '', credential_id, letter_id, user_id }) =>
     db.inWorkspace(workspace_id, async tx =>
       write(await readGathered(tx, credential_id ?? null, letter_id ?? null, user_id ?? null, namedMax)),

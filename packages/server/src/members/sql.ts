@@ -1,6 +1,6 @@
 import type { Role } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
-import { touchesOne } from '../platform/db/touch.ts'
+import { changesOne } from '../platform/db/touch.ts'
 import type { PersonTx, ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export interface MemberRow {
@@ -90,13 +90,13 @@ export async function insertMember(tx: Tx, userId: string, role: Role, at: Date)
 
 const changeRole = sql(
   'members.change_role',
-  touchesOne('update workspace_members set role = $3 where workspace_id = $1 and user_id = $2'),
+  changesOne('update workspace_members set role = $3 where workspace_id = $1 and user_id = $2'),
 )
 export const updateRole = (tx: Tx, userId: string, role: Role) =>
   tx.send(changeRole, [tx.workspaceId, userId, role])
 
 const remove = sql(
   'members.remove',
-  touchesOne('update workspace_members set removed_at = $3 where workspace_id = $1 and user_id = $2'),
+  changesOne('update workspace_members set removed_at = $3 where workspace_id = $1 and user_id = $2'),
 )
 export const removeRow = (tx: Tx, userId: string, at: Date) => tx.send(remove, [tx.workspaceId, userId, at])

@@ -11,15 +11,15 @@ export interface FirstAccount {
 /**
  * Asks until there is an account, and never again: once people are about, no page waits for the database. Callers that come
  * together share one question, so strangers open one connection at most.
- * @param silenceMs a page waits as long for the connection, and again for its answer.
+ * @param watchdogMs a page waits as long for the connection, and again for its answer.
  */
-export function openFirstAccount(connection: Connection, silenceMs: number): FirstAccount {
+export function openFirstAccount(connection: Connection, watchdogMs: number): FirstAccount {
   let exists = false
   let asking: Promise<boolean> | undefined
   const ask = async (): Promise<boolean> => {
-    const client = await connectPrimary(withConnectMs(connection, silenceMs), 'first account', false)
+    const client = await connectPrimary(withConnectMs(connection, watchdogMs), 'first account', false)
     try {
-      await client.query(`set statement_timeout = ${silenceMs}`)
+      await client.query(`set statement_timeout = ${watchdogMs}`)
       const { rows } = await client.query(findAnyAccount)
       exists = rows[0]?.found === true
       return !exists

@@ -16,7 +16,7 @@ interface Outside {
   readonly clock: Clock
   readonly lanes: Lanes
   readonly connection: Connection
-  readonly budgets: Pick<Budgets, 'silenceMs'>
+  readonly budgets: Pick<Budgets, 'watchdogMs'>
   readonly closing: AbortSignal
 }
 
@@ -24,7 +24,7 @@ export const people = {
   routes,
   open: ({ config, clock, lanes, connection, budgets, closing }: Outside) => ({
     accounts: openFindAccount(lanes),
-    firstAccount: openFirstAccount(connection, budgets.silenceMs),
+    firstAccount: openFirstAccount(connection, budgets.watchdogMs),
     signIns: createSignInGuard({ clock, sleep: sleepUnless(closing), perNetworkMinute: config.authPerIp }),
   }),
   chores: () => [pruneSessions, pruneTokens],

@@ -39,7 +39,7 @@ export class Turns {
     }
     const line = this.#lines.get(network) ?? []
     if (line.length >= waitingOfNetworkMax || hangUp?.aborted) throw tooMany()
-    if (this.#waiting >= waitingMax && !this.#makeRoom(line.length)) throw tooMany()
+    if (this.#waiting >= waitingMax && !this.#refuseLongest(line.length)) throw tooMany()
     const turn = Promise.withResolvers<void>()
     const waiter = { begin: turn.resolve, giveWay: () => turn.reject(tooMany()) }
     line.push(waiter)
@@ -72,7 +72,7 @@ export class Turns {
   }
 
   /** @returns whether somebody of a longer line has given way. */
-  #makeRoom(length: number): boolean {
+  #refuseLongest(length: number): boolean {
     let longest: [string, Waiter[]] | undefined
     for (const one of this.#lines) if (one[1].length > (longest?.[1].length ?? 0)) longest = one
     const last = longest?.[1].at(-1)

@@ -1,5 +1,5 @@
 import { type Statement, sql } from '../platform/db/connection.ts'
-import { touchesOne } from '../platform/db/touch.ts'
+import { changesOne } from '../platform/db/touch.ts'
 import type { PersonTx, ReadTx } from '../platform/db/transaction.ts'
 
 /**
@@ -31,7 +31,7 @@ export const setProven = (tx: PersonTx): void => tx.send(prove, [tx.userId])
 
 const disown = sql(
   'people.disown',
-  touchesOne(`update users set disowned_count = disowned_count + 1, name = null, name_is_own = false,
+  changesOne(`update users set disowned_count = disowned_count + 1, name = null, name_is_own = false,
      updated_at = service_now() where id = $1`),
 )
 const beginDisowning = sql(

@@ -52,11 +52,11 @@ export async function readMade(
   db: Db,
   userId: string,
 ): Promise<Made> {
-  type Place = { id: string; slug: string; role: Role; created_at: Date }
+  type OwnedWorkspace = { id: string; slug: string; role: Role; created_at: Date }
   type SignIn = { ip: string | null; user_agent: string | null; created_at: Date }
   const [places, signIns] = await db.asPerson(userId, tx =>
     Promise.all([
-      tx.query<Place>(findPlacesMade, [userId, shownMax]),
+      tx.query<OwnedWorkspace>(findPlacesMade, [userId, shownMax]),
       tx.query<SignIn>(findSignIns, [userId, shownMax]),
     ]),
   )

@@ -12,7 +12,7 @@ export interface Budgets {
   /** For one lock that a statement of a lane waits for. */
   readonly laneLockMs: number
   /** For a statement on another connection, while a long transaction waits: beyond it the store has fallen silent. */
-  readonly silenceMs: number
+  readonly watchdogMs: number
   /** For the note of a node that polls. The poll goes on without it, so that a slow disk costs no node its policy. */
   readonly nodeNoteMs: number
   /**
@@ -27,7 +27,7 @@ export const serviceBudgets: Budgets = {
   connectMs: 1_500,
   laneStatementMs: 2_000,
   laneLockMs: 1_000,
-  silenceMs: 800,
+  watchdogMs: 800,
   nodeNoteMs: 500,
   closeMs: 7_000,
 }

@@ -44,14 +44,14 @@ export class Refusal extends Error {
 }
 
 /** The process has no memory left for a body or a response, or its client is gone. Nothing is wrong with the store. */
-export class NoRoom extends Refusal {
+export class NoCapacity extends Refusal {
   constructor(headers: Record<string, string> = {}) {
     super('unavailable', '', { headers })
   }
 }
 
 /** The client hung up while its response was made: no client gets this refusal. */
-export class ClientGone extends NoRoom {}
+export class ClientGone extends NoCapacity {}
 
 /** The caller's own requests keep this one out, not the service. */
 export const tooManyInFlight = (detail = 'Too many of your requests are under way.') =>

@@ -20,7 +20,7 @@ type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
 
 /**
  * Returns what changed since the version of a node, which the request acknowledges, or a snapshot when the changes are
- * not known. With `Prefer: wait=N` an empty answer is held until there is a change, if there is room to hold it.
+ * not known. With `Prefer: wait=N` an empty answer is held until there is a change, if there is space to hold it.
  */
 export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<Answer> {
   const { since, node } = call.query
@@ -51,7 +51,7 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
     const gone = AbortSignal.any([call.hangUp(), deps.closing])
     const who = { ...scope, reach: call.principal.reach }
     const change = policy.watch.change(who, since, wait * 1_000, gone)
-    // There is no room to hold it. The response omits Preference-Applied, so the node polls at its own pace.
+    // There is no space to hold it. The response omits Preference-Applied, so the node polls at its own pace.
     if (change === null) applied = {}
     else {
       call.hold()

@@ -45,7 +45,7 @@ export class HeldPlaces {
     const { all, ofWorkspace } = this.#max
     if (owner.polls.size >= ofWorkspace) return null
     if (isTest && owner.tests >= Math.ceil(ofWorkspace / 2)) return null
-    if (this.#all >= all && !this.#makeRoom(owner)) return null
+    if (this.#all >= all && !this.#endOldest(owner)) return null
     const poll = { isTest, end }
     this.#owners.set(workspaceId, owner)
     this.#change(owner, () => owner.polls.add(poll))
@@ -54,7 +54,7 @@ export class HeldPlaces {
   }
 
   /** Ends the oldest wait of the largest workspace, unless another wait makes this one as large. */
-  #makeRoom(owner: Owner): boolean {
+  #endOldest(owner: Owner): boolean {
     const [largest] = this.#byCount[this.#most] ?? []
     if (largest === undefined || largest.polls.size <= owner.polls.size + 1) return false
     const [oldest] = largest.polls

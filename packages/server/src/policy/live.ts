@@ -1,7 +1,7 @@
 /** How long a node counts as live after it was seen. */
 export const liveMs = 90_000
 
-/** The same in SQL. The function `policy_nodes_seen` has it too, to make room for new nodes. */
+/** The same in SQL. The function `policy_nodes_seen` has it too, to make space for new nodes. */
 export const liveInterval = `interval '${liveMs} milliseconds'`
 
 /** Whether a row of `policy_nodes` is a live node. The query reads the clock once, where the function alone reads it for each row. */

@@ -53,7 +53,7 @@ export interface Fleet {
 
 export interface Nodes {
   /**
-   * Records a sighting, unless the same one was recorded in the last 30 s. If the database rejects writes or has no room
+   * Records a sighting, unless the same one was recorded in the last 30 s. If the database rejects writes or has no quota
    * for the node, the node still gets its policy and counts as one that holds nothing.
    */
   note(sighting: Sighting): Promise<void>
@@ -63,7 +63,7 @@ export interface Nodes {
 
 /** Per project. Further nodes are not recorded until one has been silent for 90 s. */
 const mostNodes = 10_000
-/** The part of these for nodes that see test only, so that a test key cannot take the room of nodes with live keys. */
+/** The part of these for nodes that see test only, so that a test key cannot take the quota of nodes with live keys. */
 const mostTestNodes = 1_000
 /** A current node that was seen this recently causes no write. Well below the 90 s for which it counts as live. */
 const rewriteMs = 30_000

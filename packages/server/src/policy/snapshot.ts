@@ -126,7 +126,7 @@ async function makePage(
   const { more, last, json, tenants } = await db.inWorkspace(scope.workspaceId, tx =>
     readSnapshotPage(tx, deps.policy.statements, scope, after, most),
   )
-  // Keys that expire make room without a change of the version.
+  // Keys that expire make space without a change of the version.
   if (more && isWhole) return { body: null, bytes: 0, isLasting: false }
   const nextCursor =
     more && last !== null

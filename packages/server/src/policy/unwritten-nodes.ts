@@ -1,14 +1,14 @@
 import { liveMs } from './live.ts'
 
 /** A project, and the environments that its nodes see. */
-interface Place {
+interface NodePlace {
   readonly workspaceId: string
   readonly projectId: string
   readonly sees: string
 }
 
 /** What is kept of a node: its place, and what it holds. */
-interface Unwritten extends Place {
+interface Unwritten extends NodePlace {
   readonly node: string
   readonly version: number
 }
@@ -29,7 +29,7 @@ interface Workspace {
 }
 
 /**
- * Nodes that could not be recorded, because the database refuses writes or has no room for more nodes of their project. At the
+ * Nodes that could not be recorded, because the database refuses writes or has no space for more nodes of their project. At the
  * limit, the workspace with the most forgets the oldest of its largest place, and knows that this place has forgotten: a
  * test key that invents nodes makes nothing unsure about nodes that see live keys.
  */
@@ -66,18 +66,18 @@ export class UnwrittenNodes {
   }
 
   /** The live ones of a place. */
-  liveOf(place: Place): Unwritten[] {
+  liveOf(place: NodePlace): Unwritten[] {
     const from = this.#now() - liveMs
     return [...(this.#heldOf(place)?.nodes.values() ?? [])].filter(({ at }) => at > from)
   }
 
   /** Whether a live node of the place may have been forgotten. */
-  isUnsure(place: Place): boolean {
+  isUnsure(place: NodePlace): boolean {
     const held = this.#heldOf(place)
     return held !== undefined && this.#hasForgotten(held)
   }
 
-  #heldOf(place: Place): Held | undefined {
+  #heldOf(place: NodePlace): Held | undefined {
     return this.#byWorkspace.get(place.workspaceId)?.places.get(nameOf(place))
   }
 
@@ -115,4 +115,4 @@ export class UnwrittenNodes {
   }
 }
 
-const nameOf = ({ projectId, sees }: Omit<Place, 'workspaceId'>): string => `${projectId} ${sees}`
+const nameOf = ({ projectId, sees }: Omit<NodePlace, 'workspaceId'>): string => `${projectId} ${sees}`

@@ -1,11 +1,11 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
 import { versionSql } from '../platform/db/failover/raised.ts'
-import { touchesOne } from '../platform/db/touch.ts'
+import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { ListBounds } from '../platform/paging/list-leg.ts'
 import type { PrefixRange } from '../platform/paging/prefix.ts'
-import type { Place } from '../platform/paging/walks.ts'
+import type { WalkPosition } from '../platform/paging/walks.ts'
 import { foundByWord, isFirstFound } from '../platform/paging/words.ts'
 
 export interface ProjectRow {
@@ -140,7 +140,7 @@ export const searchProjectRows = (
   by: keyof typeof projectSearches,
   { first, last }: PrefixRange,
   { id, projectIds }: { id: string | null; projectIds: readonly string[] | null },
-  after: Place | null,
+  after: WalkPosition | null,
   bounds: ListBounds,
 ) => {
   const statement = projectSearches[by][after === null ? 'first' : 'next']
@@ -170,7 +170,7 @@ export const updateProjectRow = (tx: Tx, row: ProjectRow) =>
 
 const remove = sql(
   'projects.delete',
-  touchesOne(
+  changesOne(
     'update projects set deleted_at = $3, updated_at = $3 where workspace_id = $1 and id = $2 and deleted_at is null',
   ),
 )

@@ -89,8 +89,8 @@ test('a process counts the rows that other processes made', async () => {
   const rows = openCounterRows(new Errands(harness.connection), most, systemClock, harness.deps.log)
   const place = { workspaceId: vendor.workspaceId, env: 'live', projectId: vendor.projectId }
   rows.add(place, 1)
-  await until(() => !rows.hasRoom(place, 1), 'the rows are counted')
-  assert.equal(rows.hasRoom({ ...place, workspaceId: other.workspaceId }, 1), true)
+  await until(() => !rows.hasQuota(place, 1), 'the rows are counted')
+  assert.equal(rows.hasQuota({ ...place, workspaceId: other.workspaceId }, 1), true)
   await rows.close()
 })
 
@@ -148,14 +148,14 @@ test('counters of projects that do not exist take no room of one that does', asy
 
 test('a workspace whose owners have verified no address has a tenth of the counters', async () => {
   const rows = openCounterRows(new Errands(harness.connection), 320, systemClock, harness.deps.log)
-  const hasRoomBeyondTenth = async (verified: boolean) => {
+  const hasQuotaBeyondTenth = async (verified: boolean) => {
     const { workspaceId, projectId } = await makeVendor(harness)
     await makePerson(harness.query, { workspaceId, role: 'owner', verified })
     const place = { workspaceId, env: 'live', projectId }
     rows.add(place, 5)
-    return () => rows.hasRoom(place, 33)
+    return () => rows.hasQuota(place, 33)
   }
-  const [proven, unproven] = [await hasRoomBeyondTenth(true), await hasRoomBeyondTenth(false)]
+  const [proven, unproven] = [await hasQuotaBeyondTenth(true), await hasQuotaBeyondTenth(false)]
   await until(() => !unproven(), 'the rows are counted')
   assert.equal(proven(), true)
   await rows.close()

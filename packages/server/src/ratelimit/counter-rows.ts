@@ -13,7 +13,7 @@ export const unprovenPart = 1 / 10
 const nearPart = 7 / 8
 const wantedPart = 3 / 4
 
-/** How many rows of counters each project has in Postgres, and may have. Near a limit it makes room. */
+/** How many rows of counters each project has in Postgres, and may have. Near a limit it makes space. */
 export function openCounterRows(
   errands: Pick<Errands, 'ask'>,
   limit: number,

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { CountedPlace } from '../platform/db/lanes/allowance.ts'
+import type { CountedEnv } from '../platform/db/lanes/allowance.ts'
 import { findInvented, removeInvented } from './sql.ts'
 
 /** So that no check waits for long for a row that is deleted. */
@@ -9,13 +9,13 @@ const rowsMost = 100_000
 
 /**
  * Deletes counters of ids that belong to neither a key of the project nor a tenant, in the order in which they end. A check
- * looks no id up, so a caller can invent ids; near a limit their counters make room for those of real keys and tenants.
+ * looks no id up, so a caller can invent ids; near a limit their counters make space for those of real keys and tenants.
  * @param wanted how many, if there are so many.
  * @returns how many were deleted.
  */
 export async function dropInvented(
   client: pg.ClientBase,
-  { workspaceId, env, projectId }: CountedPlace,
+  { workspaceId, env, projectId }: CountedEnv,
   wanted: number,
 ): Promise<number> {
   const most = Math.min(wanted, rowsMost)

@@ -48,14 +48,14 @@ interface BatchSubject {
   /** The `ctid` of its row, which is valid while the row is locked; null while it has no row. */
   place: string | null
   counters: Counters
-  /** Whether its project has room for a row that is missing; null until that is asked. */
+  /** Whether its project has space for a row that is missing; null until that is asked. */
   newRow: 'allowed' | 'refused' | null
 }
 
 /** The subjects of one check, by the scopes of its rules. */
 type SubjectsByScope = Partial<Record<Rule['scope'], BatchSubject>>
 
-/** @returns null for a check that needs a new row for which its project has no room. */
+/** @returns null for a check that needs a new row for which its project has no space. */
 async function decide(ask: Ask, checks: readonly Check[], allowance: Allowance): Promise<(Tally | null)[]> {
   const batch = new Map<string, BatchSubject>()
   const subjectsOf = checks.map(check => addSubjects(check, batch))
@@ -138,7 +138,7 @@ function readRows(rows: readonly Row[], subjects: readonly BatchSubject[]): void
 /** Asks the allowance once for each subject: a row that is made again in a later round is not counted twice. */
 function mayMakeRow(held: BatchSubject, allowance: Allowance): boolean {
   if (held.newRow === null) {
-    held.newRow = allowance.hasRoom(held.subject, 1) ? 'allowed' : 'refused'
+    held.newRow = allowance.hasQuota(held.subject, 1) ? 'allowed' : 'refused'
     if (held.newRow === 'allowed') allowance.add(held.subject, 1)
   }
   return held.newRow === 'allowed'

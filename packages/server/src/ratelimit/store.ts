@@ -17,7 +17,7 @@ export const graceMs = 10_000
 export interface CounterStore {
   /**
    * @throws {Refusal} `unavailable` when the store does not answer in time. The check may have been charged.
-   *   `counter_limit_reached` when the check needs a new counter for which the workspace has no room.
+   *   `counter_limit_reached` when the check needs a new counter for which the workspace has no space.
    */
   check(check: Check, deadline?: Pick<Deadline, 'at'>): Promise<Tally>
   /** The part of its limit that the fullest project has used. */

@@ -25,7 +25,7 @@ import { issueSecretKey, secretKeyCreated, withoutSecret } from './issue.ts'
 import { areProjectsThere, assertNoMoreThan, readLimits } from './limits.ts'
 import { nothingMade, showMade, toCascade } from './made.ts'
 import type { SecretKeyNeeds } from './needs.ts'
-import { makeRoomForSecretKey } from './quota.ts'
+import { assertSecretKeyQuota } from './quota.ts'
 import { toSecretKey } from './resource.ts'
 import {
   endSecretKeyOverlap,
@@ -52,7 +52,7 @@ export function createSecretKey(
     if (!(await areProjectsThere(tx, limits.project_ids))) throw new Refusal('not_found')
     const place = { env: body.env, project_ids: limits.project_ids }
     const maker = { id: principal.id, passes: principal.role === 'owner' }
-    await makeRoomForSecretKey(deps, tx, place, maker, 1)
+    await assertSecretKeyQuota(deps, tx, place, maker, 1)
     const at = deps.clock.now()
     const actor = actorOf(principal)
     const { created, shown } = issueSecretKey(deps, tx, actor, at, {
@@ -129,7 +129,7 @@ export function rotateSecretKey(
     assertNoMoreThan(principal, found)
     if (found.is_active) {
       const maker = { id: principal.id, passes: true }
-      await makeRoomForSecretKey(deps, tx, found, maker, overlapHours > 0 ? 1 : 0)
+      await assertSecretKeyQuota(deps, tx, found, maker, overlapHours > 0 ? 1 : 0)
     }
     const row = (await lockSecretKey(tx, id, sightOf(principal))) ?? found
     if (!row.is_active) {

@@ -9,7 +9,7 @@ import type { EndNeeds } from './ending.ts'
 /** How many secret keys one call deletes, in one transaction. Each takes a lock, of which Postgres has a few thousand. */
 const batchMax = 200
 
-/** Deletes a batch of secret keys that are revoked or expired. An owner makes room with it, also from the keys of other makers. */
+/** Deletes a batch of secret keys that are revoked or expired. An owner makes space with it, also from the keys of other makers. */
 export function deleteEnded(
   deps: EndNeeds,
   db: Db,

@@ -1,6 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import { isActiveSql } from '../gate/active.ts'
-import { byEndSql, hasEndedSql, type RoomRow, turnSql } from '../gate/ended.ts'
+import { byEndSql, type EndedRow, hasEndedSql, turnSql } from '../gate/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { SecretKeyRow } from './sql.ts'
@@ -24,7 +24,7 @@ const count = sql(
      group by project) counts`,
 )
 /** How many secret keys a place has. Lets one request at a time check, so that the count stands until it commits. */
-export async function lockSecretKeyRoom(tx: Tx, { env, project_ids }: SecretKeyPlace) {
+export async function lockSecretKeyQuota(tx: Tx, { env, project_ids }: SecretKeyPlace) {
   const [, [row]] = await Promise.all([
     tx.query(lock, [tx.workspaceId, env]),
     tx.query<{ active: number; ended: number }>(count, [tx.workspaceId, env, project_ids]),
@@ -61,19 +61,19 @@ const canGo = (inPlace: string): string => `
    group by name having sum(keys) = 1 and sum(made) < 2 and sum(holds) = 0)`
 
 const inPlace = `k.env = $2 and ($3::uuid[] is null and k.project_ids is null or k.project_ids && $3)`
-const findRoom = sql(
-  'secret_keys.find_room',
+const findDeletable = sql(
+  'secret_keys.find_deletable',
   `select k.id, ${turnSql('maker', 'k.made_by = $4::text')} as turn
    from ${canGo(inPlace)} k left join secret_keys maker on maker.workspace_id = $1 and maker.id = k.maker
    order by turn, k.ended, k.id limit $5`,
 )
-/** Ended secret keys of a place that can make room, as `makeWay` takes them. */
-export const findRoomForSecretKeys = (
+/** Ended secret keys of a place that can make space, as `makeWay` takes them. */
+export const findSecretKeysToDelete = (
   tx: Tx,
   { env, project_ids }: SecretKeyPlace,
   makerId: string | null,
   most: number,
-) => tx.query<RoomRow>(findRoom, [tx.workspaceId, env, project_ids, makerId, most])
+) => tx.query<EndedRow>(findDeletable, [tx.workspaceId, env, project_ids, makerId, most])
 
 const findEnded = sql(
   'secret_keys.find_ended',

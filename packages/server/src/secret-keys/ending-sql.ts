@@ -3,7 +3,7 @@ import { isActiveSql } from '../gate/active.ts'
 import { byRestSql, isLongEndedSql } from '../gate/ended.ts'
 import { keysMadeSql } from '../gate/made.ts'
 import { sql } from '../platform/db/connection.ts'
-import { touchesOne } from '../platform/db/touch.ts'
+import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { Maker } from './made-sql.ts'
 
@@ -109,7 +109,7 @@ export async function readCascade(
 
 const note = sql(
   'endings.note',
-  touchesOne(`update endings set secret_keys_revoked = secret_keys_revoked + $4,
+  changesOne(`update endings set secret_keys_revoked = secret_keys_revoked + $4,
      invitations_revoked = invitations_revoked + $5, done_at = $6 where ${which}`),
 )
 /** @param doneAt null: more is left. */

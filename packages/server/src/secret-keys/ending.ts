@@ -55,10 +55,10 @@ export async function endNextBatch(deps: EndNeeds, tx: Tx, maker: Maker): Promis
   if (ending === null) return false
   const at = deps.clock.now()
   const keys = ending.revokes_keys ? await endKeysMade(tx, maker, at) : []
-  const room = endedMax - keys.length
+  const quota = endedMax - keys.length
   // A key may make keys and invitations until it ends itself, so invitations come after the last key.
-  const invites = room > 0 ? await revokeInvitesBelow(tx, maker, room) : []
-  const isDone = invites.length < room
+  const invites = quota > 0 ? await revokeInvitesBelow(tx, maker, quota) : []
+  const isDone = invites.length < quota
   noteEnded(tx, maker, keys.length, invites.length, isDone ? new Date(at) : null)
   if (keys.length > 0) tx.announce(credentialsTopic)
   const entries = [...keys, ...invites]

@@ -40,9 +40,9 @@ const foundMax = 20
 const turnMs = 5_000
 
 export function openEndings({ pool, clock, makeId, randomBytes, log }: EndingsParts): Endings {
-  const line = { kind: 'service', name: 'endings' } as const
-  const answering = pool.bind({ ...unbound, line, isConfirmed: true })
-  const own = pool.bind({ ...unbound, line })
+  const party = { kind: 'service', name: 'endings' } as const
+  const answering = pool.bind({ ...unbound, party, isConfirmed: true })
+  const own = pool.bind({ ...unbound, party })
   const needs = { clock, randomBytes }
   const closing = new AbortController()
 

@@ -1,24 +1,24 @@
-import { endedMax, type Maker, makeWay, noRoomForEnded } from '../gate/ended.ts'
+import { endedMax, type Maker, makeWay, tooManyEnded } from '../gate/ended.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import {
   deleteEndedSecretKeys,
-  findRoomForSecretKeys,
-  lockSecretKeyRoom,
+  findSecretKeysToDelete,
+  lockSecretKeyQuota,
   type SecretKeyPlace,
 } from './ended-sql.ts'
 import type { SecretKeyNeeds } from './needs.ts'
 
-/** How many keys make room in one transaction, so that the next ones need none. Each takes a lock. */
+/** How many keys make space in one transaction, so that the next ones need none. Each takes a lock. */
 const batchMax = 100
 
 /**
- * Makes room for a secret key: what an attacker with a stolen key can create must have a bound. Requests of an environment check
+ * Makes space for a secret key: what an attacker with a stolen key can create must have a bound. Requests of an environment check
  * one at a time, so none exceeds the cap of active keys. Comes before the lock of any secret key.
  * @param more how many active keys the request adds: 0 when the new key replaces another.
  * @throws {Refusal} `key_limit_reached`.
  */
-export async function makeRoomForSecretKey(
+export async function assertSecretKeyQuota(
   { config }: Pick<SecretKeyNeeds, 'config'>,
   tx: Tx,
   place: SecretKeyPlace,
@@ -26,7 +26,7 @@ export async function makeRoomForSecretKey(
   more: 0 | 1,
 ): Promise<void> {
   const most = config.maxActiveSecretKeys
-  const { active, ended } = await lockSecretKeyRoom(tx, place)
+  const { active, ended } = await lockSecretKeyQuota(tx, place)
   if (active + more > most) {
     throw new Refusal(
       'key_limit_reached',
@@ -34,8 +34,8 @@ export async function makeRoomForSecretKey(
     )
   }
   if (ended < endedMax(most)) return
-  const rows = await findRoomForSecretKeys(tx, place, maker.id, batchMax)
+  const rows = await findSecretKeysToDelete(tx, place, maker.id, batchMax)
   const ids = makeWay(rows, 1 + ended - endedMax(most))
-  if (ids.length === 0 && !maker.passes) throw noRoomForEnded('workspace', 'secret keys', most)
+  if (ids.length === 0 && !maker.passes) throw tooManyEnded('workspace', 'secret keys', most)
   if (ids.length > 0) await deleteEndedSecretKeys(tx, ids)
 }

@@ -5,7 +5,7 @@ import { isActiveSql } from '../gate/active.ts'
 import { keysMadeByIdSql } from '../gate/made.ts'
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
-import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
+import { changesOne, RightNotEnded } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export type CreatorType = 'user' | 'secret_key' | 'bootstrap' | 'operator'
@@ -110,7 +110,7 @@ export async function lockSecretKey(tx: Tx, id: string, sight: Sight): Promise<J
 
 const endOverlap = sql(
   'secret_keys.end_overlap',
-  touchesOne(`update secret_keys set expires_at = $3, rotated_to = $4, original_expires_at = $5
+  changesOne(`update secret_keys set expires_at = $3, rotated_to = $4, original_expires_at = $5
      where workspace_id = $1 and id = $2`),
 )
 const hold = sql(
@@ -130,7 +130,7 @@ export const endSecretKeyOverlap = (
 
 const label = sql(
   'secret_keys.label',
-  touchesOne('update secret_keys set name = $3, meta = $4 where workspace_id = $1 and id = $2'),
+  changesOne('update secret_keys set name = $3, meta = $4 where workspace_id = $1 and id = $2'),
 )
 /** Writes what people read of a key. */
 export const labelSecretKeyRow = (tx: Tx, { id, name, meta }: Pick<SecretKeyRow, 'id' | 'name' | 'meta'>) =>

@@ -19,7 +19,7 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
         // The recipient is no longer an owner, or the billing address was removed.
         return row === null || row.email === null ? null : { ...compose(row), to: row.email }
       })
-  /** A letter about what had no room in the hour before, and what followed. */
+  /** A letter about what had no space in the hour before, and what followed. */
   const gathering =
     (compose: (rows: readonly OwnerLetterRow[], first: OwnerLetterRow) => Omit<Letter, 'to'>): WriteLetter =>
     ({ workspace_id = '', event_id = '', user_id }) =>

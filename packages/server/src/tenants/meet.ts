@@ -22,13 +22,13 @@ export async function meetTenant(
   actor: Actor,
   body: TenantCreate,
 ): Promise<TenantRow> {
-  const [found, { met, room_in_ms }] = await lockMeetings(tx, body.external_id, metAMinute)
+  const [found, { met, free_in_ms }] = await lockMeetings(tx, body.external_id, metAMinute)
   if (found !== null) return found
   if (met >= metAMinute) {
     throw new Refusal(
       'too_many_requests',
       `Embed tokens can create ${metAMinute} tenants a minute in a workspace.`,
-      { headers: { 'retry-after': String(Math.max(1, Math.ceil((room_in_ms ?? 0) / 1_000))) } },
+      { headers: { 'retry-after': String(Math.max(1, Math.ceil((free_in_ms ?? 0) / 1_000))) } },
     )
   }
   const at = deps.clock.now()

@@ -1,9 +1,9 @@
 import { sql } from '../platform/db/connection.ts'
-import { touchesOne } from '../platform/db/touch.ts'
+import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { ListBounds } from '../platform/paging/list-leg.ts'
 import type { PrefixRange } from '../platform/paging/prefix.ts'
-import type { Place } from '../platform/paging/walks.ts'
+import type { WalkPosition } from '../platform/paging/walks.ts'
 import { foundByWord, isFirstFound } from '../platform/paging/words.ts'
 
 export interface TenantRow {
@@ -38,11 +38,11 @@ const lockMeeting = sql(
   'tenants.lock_meeting',
   `select pg_advisory_xact_lock(hashtextextended('keyrail.meeting ' || $1::text, 0))`,
 )
-/** `room_in_ms`: until the oldest of so many tenants was met a minute ago. */
+/** `free_in_ms`: until the oldest of so many tenants was met a minute ago. */
 const readMet = sql(
   'tenants.read_met',
   `select count(*)::int as met,
-     (extract(epoch from min(met_at) + interval '60 seconds' - service_now()) * 1000)::float8 as room_in_ms
+     (extract(epoch from min(met_at) + interval '60 seconds' - service_now()) * 1000)::float8 as free_in_ms
    from (select met_at from tenants
      where workspace_id = $1 and met_at > service_now() - interval '60 seconds'
      order by met_at desc limit $2) minute`,
@@ -52,9 +52,9 @@ export async function lockMeetings(tx: Tx, externalId: string, most: number) {
   const [, [found], [met]] = await Promise.all([
     tx.query(lockMeeting, [tx.workspaceId]),
     findTenantsByExternalId(tx, externalId),
-    tx.query<{ met: number; room_in_ms: number | null }>(readMet, [tx.workspaceId, most]),
+    tx.query<{ met: number; free_in_ms: number | null }>(readMet, [tx.workspaceId, most]),
   ])
-  return [found ?? null, met ?? { met: 0, room_in_ms: null }] as const
+  return [found ?? null, met ?? { met: 0, free_in_ms: null }] as const
 }
 
 /** The clock is read when the row is written, because the transaction may have waited for its turn. */
@@ -173,7 +173,7 @@ export const searchTenantRows = (
   by: keyof typeof tenantSearches,
   { first, last }: PrefixRange,
   exceptId: string | null,
-  after: Place | null,
+  after: WalkPosition | null,
   bounds: ListBounds,
 ) => {
   const statement = tenantSearches[by][after === null ? 'first' : 'next']
@@ -184,7 +184,7 @@ export const searchTenantRows = (
 
 const update = sql(
   'tenants.update',
-  touchesOne(
+  changesOne(
     'update tenants set name = $3, meta = $4, embed_epoch = $5, updated_at = $6 where workspace_id = $1 and id = $2',
   ),
 )
@@ -200,7 +200,7 @@ export const updateTenantRow = (tx: Tx, row: TenantRow) =>
 
 const remove = sql(
   'tenants.delete',
-  touchesOne(
+  changesOne(
     'update tenants set deleted_at = $3, updated_at = $3, embed_epoch = embed_epoch + 1 where workspace_id = $1 and id = $2',
   ),
 )

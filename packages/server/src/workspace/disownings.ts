@@ -39,9 +39,9 @@ const turnMs = 5_000
 const placesMax = 100
 
 export function openDisownings({ pool, endings, clock, makeId, log }: DisowningParts): Disownings {
-  const line = { kind: 'service', name: 'disownings' } as const
-  const answering = pool.bind({ ...unbound, line, isConfirmed: true })
-  const own = pool.bind({ ...unbound, line })
+  const party = { kind: 'service', name: 'disownings' } as const
+  const answering = pool.bind({ ...unbound, party, isConfirmed: true })
+  const own = pool.bind({ ...unbound, party })
   const closing = new AbortController()
 
   /** Begun behind the lock of the membership: a workspace that the person has kept meanwhile stays as it is. */

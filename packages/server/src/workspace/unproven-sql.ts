@@ -1,6 +1,6 @@
 import type { Role } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
-import { touchesOne } from '../platform/db/touch.ts'
+import { changesOne } from '../platform/db/touch.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
 /** Where a person stands in the workspace of a transaction that sees that person. */
@@ -23,7 +23,7 @@ export async function lockStanding(tx: Tx, userId: string): Promise<StandingRow 
 
 const keep = sql(
   'workspace.keep',
-  touchesOne(`update workspace_members m set proven_count = u.disowned_count from users u
+  changesOne(`update workspace_members m set proven_count = u.disowned_count from users u
    where m.workspace_id = $1 and m.user_id = $2 and u.id = m.user_id`),
 )
 export const keepRow = (tx: Tx, userId: string): void => tx.send(keep, [tx.workspaceId, userId])

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Config } from '../../config.ts'
-import { roomFor } from '../../platform/db/pool/connection-need.ts'
+import { processesFor } from '../../platform/db/pool/connection-need.ts'
 import { type OutsideFacts, readOutsideFacts } from '../../platform/db/roles/outside-facts.ts'
 import type { Check } from './check.ts'
 import { checkSlots, judgeStandbys } from './standbys.ts'
@@ -36,7 +36,7 @@ function judgeServer({ isStandby, isReadOnly }: OutsideFacts): Check {
       name,
       status: 'fault',
       message: 'default_transaction_read_only is on: every change gets 503',
-      todo: 'Make room if the disk is nearly full, then set it off, for this role and database too.',
+      todo: 'Make space if the disk is nearly full, then set it off, for this role and database too.',
     }
   return { name, status: 'ok', message: 'the server takes changes' }
 }
@@ -69,7 +69,7 @@ function judgeDurability({ synchronousCommit, fsync, fullPageWrites }: OutsideFa
 
 function judgeConnections({ free }: OutsideFacts, poolSize: number): Check {
   const name = 'connections'
-  const { need, fits } = roomFor(free, poolSize)
+  const { need, fits } = processesFor(free, poolSize)
   const message = `a process opens up to ${need}, and ${free} are free: enough for ${fits}`
   if (fits >= 2) return { name, status: 'ok', message }
   return {

@@ -15,7 +15,7 @@ import { ensureBootstrapToken } from './bootstrap-token.ts'
 import { buildDashboard, type DashboardBuild } from './build-dashboard.ts'
 import { type Plan, planConfinement, prepareMailFolder } from './confine.ts'
 import { type Launched, launchConfined } from './confined-service.ts'
-import { sayRoom } from './connection-quota.ts'
+import { logConnectionQuota } from './connection-quota.ts'
 import { drain } from './drain.ts'
 import { explainListening } from './listening.ts'
 import { refuseTransactionPooler } from './pooler.ts'
@@ -156,7 +156,7 @@ async function openOutside(
   if (facts === null) return null
   const { version, database } = facts
   if ((await Promise.race([refuseTransactionPooler({ connection, direct }), over])) === null) return null
-  if ((await Promise.race([sayRoom(direct, databasePool, log), over])) === null) return null
+  if ((await Promise.race([logConnectionQuota(direct, databasePool, log), over])) === null) return null
   return {
     connection,
     direct,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '../refusal.ts'
 import type { Deadline } from './deadline.ts'
-import { type Call, type Line, PendingCall, watchDeadlines } from './pending-calls.ts'
+import { type Pending, PendingCall, type PendingCount, watchDeadlines } from './pending-calls.ts'
 import { Turns } from './turns.ts'
 
 /**
@@ -11,7 +11,7 @@ import { Turns } from './turns.ts'
  */
 export interface BatchingSpec<In, Out> {
   /** Sends one batch and answers its calls. If it throws, the calls that have no answer yet get the error. */
-  carry(calls: readonly Call<In, Out>[], group: string): Promise<void>
+  carry(calls: readonly Pending<In, Out>[], group: string): Promise<void>
   /** How long an item may take that comes without a deadline. */
   readonly requestMs: number
   /** Items of different groups are in different batches, which do not wait for each other. Without it there is one group. */
@@ -59,7 +59,7 @@ interface Group<In, Out> {
 export function openBatching<In, Out>(spec: BatchingSpec<In, Out>): Batching<In, Out> {
   const { carry, requestMs, groupOf = oneForAll, serverOf = oneForAll, partyOf } = spec
   const groups = new Map<string, Group<In, Out>>()
-  const lines = new Map<string, Line>()
+  const counts = new Map<string, PendingCount>()
   const beginWatch = watchDeadlines(() =>
     groups.values().flatMap(({ waiting, underWay }) => [underWay, waiting]),
   )
@@ -88,24 +88,24 @@ export function openBatching<In, Out>(spec: BatchingSpec<In, Out>): Batching<In,
     groups.set(name, own)
     own.ended = sendAll(name, own)
   }
-  const lineOf = (group: string): Line => {
+  const countOf = (group: string): PendingCount => {
     const server = serverOf(group)
-    const known = lines.get(server)
+    const known = counts.get(server)
     if (known !== undefined) return known
-    const line = { pending: 0 }
-    lines.set(server, line)
-    return line
+    const count = { pending: 0 }
+    counts.set(server, count)
+    return count
   }
 
   return {
     run(item, deadline) {
       const group = groupOf(item)
-      const line = lineOf(group)
-      // Overdue calls have left the line and still wait for a batch, so those are limited too.
+      const count = countOf(group)
+      // Overdue calls are not counted, and still wait for a batch, so those are limited too.
       const waiting = groups.get(group)?.waiting.length ?? 0
-      if (closed || line.pending >= mostWaiting || waiting >= mostWaiting)
+      if (closed || count.pending >= mostWaiting || waiting >= mostWaiting)
         return Promise.reject(new Refusal('unavailable'))
-      const call = new PendingCall<In, Out>(item, deadline?.at ?? performance.now() + requestMs, line)
+      const call = new PendingCall<In, Out>(item, deadline?.at ?? performance.now() + requestMs, count)
       enqueue(group, call)
       return call.answer
     },
@@ -179,7 +179,7 @@ function fill<In, Out>(
 
 /** Sends the items of calls and gives each call its answer. @param send returns one answer for each item, in order. */
 export async function answerCalls<In, Out>(
-  calls: readonly Call<In, Out>[],
+  calls: readonly Pending<In, Out>[],
   send: (items: In[]) => Promise<readonly Out[]>,
 ): Promise<void> {
   const answers = await send(calls.map(({ item }) => item))

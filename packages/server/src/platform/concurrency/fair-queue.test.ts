@@ -211,8 +211,8 @@ test('within a party its names take turns, and minor callers get a quarter', asy
   const queue = new FairQueue({ places: 1, placesOfOne: 1, waitingOfOne: 100 })
   const served: string[] = []
   const ends: (() => void)[] = []
-  const join = (name: string, manners: { path: string[]; isMinor?: boolean }) => {
-    const turn = queue.take('party', manners)
+  const join = (name: string, options: { path: string[]; isMinor?: boolean }) => {
+    const turn = queue.take('party', options)
     assert.ok(turn)
     void turn.come?.then(() => {
       served.push(name)

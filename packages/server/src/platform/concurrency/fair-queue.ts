@@ -1,5 +1,5 @@
 import { tooManyInFlight } from '../refusal.ts'
-import { Company } from './recent-parties.ts'
+import { RecentParties } from './recent-parties.ts'
 import type { TurnPath } from './turn-tree.ts'
 import { WaitingCallers } from './waiting-callers.ts'
 
@@ -24,7 +24,7 @@ interface BesideOthers {
 }
 
 /** How a caller affects other parties, and where it stands in its own. */
-export interface Manners {
+export interface TurnOptions {
   /** The other parties keep their whole share while it is active. */
   readonly isUnnoticed?: boolean
   /** Its party keeps its whole share while others are active. */
@@ -62,7 +62,7 @@ interface Holder {
   readonly isMinor: boolean
 }
 
-interface Party extends Pick<Manners, 'isUnsparing'> {
+interface Party extends Pick<TurnOptions, 'isUnsparing'> {
   readonly holding: Set<Holder>
   readonly waiting: WaitingCallers<Waiter>
   /** How many places it has got. */
@@ -88,7 +88,7 @@ export class FairQueue {
   #waiting = 0
   /** How many places were given back. */
   #ended = 0
-  readonly #company: Company
+  readonly #recent: RecentParties
   readonly #now: () => number
 
   /** @param now a monotonic clock, in milliseconds. */
@@ -97,20 +97,20 @@ export class FairQueue {
     this.#minorPlaces = Math.max(1, Math.floor(limits.placesOfOne / 4))
     this.#now = now
     this.#free = limits.places
-    this.#company = new Company(now)
+    this.#recent = new RecentParties(now)
   }
 
   /** @returns null if no more may wait. */
-  take(name: string, manners: Manners = {}): Turn | null {
-    const { isUnnoticed = false, isMinor = false, path = [] } = manners
-    if (!isUnnoticed) this.#company.note(name)
-    const party = this.#parties.get(name) ?? this.#newParty(manners)
+  take(name: string, options: TurnOptions = {}): Turn | null {
+    const { isUnnoticed = false, isMinor = false, path = [] } = options
+    if (!isUnnoticed) this.#recent.note(name)
+    const party = this.#parties.get(name) ?? this.#newParty(options)
     if (this.#free > 0 && !party.waiting.hasOf(isMinor) && this.#mayHold(name, party, isMinor)) {
       this.#parties.set(name, party)
       const holder = this.#hold(party, isMinor)
       return { come: null, isPassed: () => false, end: once(() => this.#giveBack(name, party, holder)) }
     }
-    // A full party makes room among its own.
+    // A full party makes space among its own.
     if (this.#limits.waitingOfOne === 0) return null
     this.#parties.set(name, party)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -151,7 +151,7 @@ export class FairQueue {
     return { waiting: this.#waiting, parties }
   }
 
-  #newParty({ isUnsparing = false }: Manners): Party {
+  #newParty({ isUnsparing = false }: TurnOptions): Party {
     const { waitingOfOne, waitingOfName = waitingOfOne } = this.#limits
     const waiting = new WaitingCallers<Waiter>(waitingOfOne, waitingOfName)
     return { isUnsparing, holding: new Set(), waiting, served: 0, timer: undefined }
@@ -162,7 +162,7 @@ export class FairQueue {
     if (holding.size >= placesOfOne) return false
     if (isMinor && this.#minorsOf(holding) >= this.#minorPlaces) return false
     if (isUnsparing || besideOthers === undefined || holding.size < besideOthers.places) return true
-    if (!this.#company.has(name)) return true
+    if (!this.#recent.has(name)) return true
     const slowBefore = this.#now() - besideOthers.slowMs
     let quick = 0
     for (const { since } of holding) if (since > slowBefore) quick += 1

@@ -1,7 +1,7 @@
 import { Refusal } from '../refusal.ts'
 
 /** One caller that waits for an answer. Only the first `resolve` or `reject` takes effect. */
-export interface Call<In, Out> {
+export interface Pending<In, Out> {
   readonly item: In
   /** Whether the caller has been answered, perhaps with 503 at its deadline. */
   readonly isAnswered: boolean
@@ -10,25 +10,25 @@ export interface Call<In, Out> {
 }
 
 /** Pending calls to one server. */
-export interface Line {
+export interface PendingCount {
   pending: number
 }
 
 /** A call that is waiting or under way. */
-export class PendingCall<In, Out> implements Call<In, Out> {
+export class PendingCall<In, Out> implements Pending<In, Out> {
   readonly item: In
   /** When the caller must be answered, on the clock of `performance.now()`. */
   readonly until: number
-  readonly #line: Line
+  readonly #count: PendingCount
   readonly #outcome = Promise.withResolvers<Out>()
   #isAnswered = false
 
-  /** @param line counts the pending calls that share a limit. */
-  constructor(item: In, until: number, line: Line) {
+  /** @param count counts the pending calls that share a limit. */
+  constructor(item: In, until: number, count: PendingCount) {
     this.item = item
     this.until = until
-    this.#line = line
-    line.pending += 1
+    this.#count = count
+    count.pending += 1
   }
 
   get answer(): Promise<Out> {
@@ -51,7 +51,7 @@ export class PendingCall<In, Out> implements Call<In, Out> {
   #settle(): boolean {
     if (this.#isAnswered) return false
     this.#isAnswered = true
-    this.#line.pending -= 1
+    this.#count.pending -= 1
     return true
   }
 }

@@ -2,7 +2,7 @@
 const aboutMs = 1_000
 
 /** Knows whether a party is alone, because its share depends on whether others are active. */
-export class Company {
+export class RecentParties {
   /** The last party, when it asked, and when any other one asked last. */
   #last = { name: '', at: Number.NEGATIVE_INFINITY, otherAt: Number.NEGATIVE_INFINITY }
   readonly #now: () => number

@@ -3,7 +3,7 @@ import { type TurnPath, TurnTree } from './turn-tree.ts'
 /** While others wait, minor callers get every fourth turn. */
 const minorEvery = 4
 
-/** The waiting callers of one party: minor ones beside the others, so that neither takes the room of the other. */
+/** The waiting callers of one party: minor ones beside the others, so that neither takes the space of the other. */
 export class WaitingCallers<Waiter extends { readonly isMinor: boolean }> {
   readonly #others: TurnTree<Waiter>
   readonly #minors: TurnTree<Waiter>

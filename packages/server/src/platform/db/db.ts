@@ -1,6 +1,6 @@
 import type { Deadline } from '../concurrency/deadline.ts'
 import type { HoldRows } from '../paging/list-leg.ts'
-import type { Line, Place } from './pool/shares.ts'
+import type { Party, TurnPlace } from './pool/shares.ts'
 import type { Right } from './right.ts'
 import type { Sender } from './sender.ts'
 import type { PersonTx, ReadTx, Work } from './transaction.ts'
@@ -36,10 +36,10 @@ export interface Bound {
   readonly deadline: Deadline | null
   /** The caller's right, which each transaction holds until it ends; null: it acts on no right. */
   readonly right: Right | null
-  /** The line in which they wait for a connection; null: the line of the transaction's workspace or person. */
-  readonly line: Line | null
-  /** Where the call stands in the line of its workspace or person. */
-  readonly place?: Place
+  /** In whose name they wait for a connection; null: in that of the transaction's workspace or person. */
+  readonly party: Party | null
+  /** Where the call stands in the queue of its workspace or person. */
+  readonly place?: TurnPlace
   /** Whether its answer says that something is stored, so that the synchronous standby must have it. */
   readonly isConfirmed: boolean
   /** Who sent the request; undefined where it had no credential. */
@@ -49,7 +49,7 @@ export interface Bound {
 }
 
 /** For tasks of the service itself, which no call waits for. */
-export const unbound: Bound = { deadline: null, right: null, line: null, isConfirmed: false, holdRows: null }
+export const unbound: Bound = { deadline: null, right: null, party: null, isConfirmed: false, holdRows: null }
 
 interface RightsOptions {
   /** Whether it ends rights, with `endRights`. Such transactions run one at a time. */

@@ -3,7 +3,7 @@
  * error, so without this a write in the wrong workspace would seem to have ended a right.
  * @param write an `update` without `returning`.
  */
-export const touchesOne = (write: string): string =>
+export const changesOne = (write: string): string =>
   `with touched as (${write} returning 1) select must_touch(1, count(*)) from touched`
 
 /** A write that must have ended a right changed no row, though the row is there. Its transaction fails. */

@@ -18,7 +18,7 @@ interface Reading {
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
   /**
    * Sends the statement of a list and reads its rows, up to a number of bytes. Every list of the API reads its rows with this.
-   * @throws {NoRoom} when there is no memory for them.
+   * @throws {NoCapacity} when there is no memory for them.
    */
   list<Row extends object>(
     statement: Statement,

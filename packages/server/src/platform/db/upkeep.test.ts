@@ -13,7 +13,7 @@ const { connection, drop } = await makeDatabase(testCluster())
 test.after(() => drop())
 const names = ['keyrail_upkeep_last_success_timestamp_seconds', 'keyrail_upkeep_failures_total']
 
-function openRounds(through = connection, silenceMs?: number) {
+function openRounds(through = connection, watchdogMs?: number) {
   const observer = createMetrics({ version: '0', node: '0' })
   const log = createLog('silent')
   const round = (chore: Chore['run'], now: number) =>
@@ -26,7 +26,7 @@ function openRounds(through = connection, silenceMs?: number) {
         observer,
       },
       undefined,
-      silenceMs,
+      watchdogMs,
     )
   return { round, read: figuresFrom(observer) }
 }

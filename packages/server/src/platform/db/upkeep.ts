@@ -56,9 +56,9 @@ export async function doChores(
   chores: readonly Chore[],
   log: Logger,
   signal?: AbortSignal,
-  silenceMs = answerMs,
+  watchdogMs = answerMs,
 ): Promise<boolean> {
-  const client = await connectPrimary({ ...connection, query_timeout: silenceMs }, 'upkeep', false)
+  const client = await connectPrimary({ ...connection, query_timeout: watchdogMs }, 'upkeep', false)
   try {
     await client.query(`set statement_timeout = '30s'; set lock_timeout = '1s'`)
     const { rows } = await client.query(turn)
@@ -92,10 +92,10 @@ export async function doChores(
 export async function runRound(
   { connection, chores, log, clock, observer }: Omit<UpkeepParts, 'randomBytes'>,
   signal?: AbortSignal,
-  silenceMs?: number,
+  watchdogMs?: number,
 ): Promise<void> {
   try {
-    if (await doChores(connection, chores, log, signal, silenceMs)) observer.upkeepEnded(clock.now())
+    if (await doChores(connection, chores, log, signal, watchdogMs)) observer.upkeepEnded(clock.now())
   } catch (error) {
     observer.upkeepEnded(null)
     countRefusal(observer, error)

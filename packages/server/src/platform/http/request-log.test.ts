@@ -8,7 +8,7 @@ import { openWire } from '../../../test/wire.ts'
 import { readStoredNetworks } from '../network/cidr.ts'
 import type { TrustedProxies } from '../network/trusted-proxies.ts'
 import { toggleDebug } from '../observe/log.ts'
-import { ClientGone, NoRoom, Refusal, tooManyInFlight } from '../refusal.ts'
+import { ClientGone, NoCapacity, Refusal, tooManyInFlight } from '../refusal.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line, checked by the assertions of its test.
 const linesOf = ({ logged }: Harness): any[] =>
@@ -154,7 +154,7 @@ test('each request is counted by what became of it, from 0', async () => {
   assert.deepEqual(await counts(), { answered: 0, failed: 0, turned_away: 0, unavailable: 0, gone: 0 })
   const errors = [
     new Error('a fault'),
-    new NoRoom({ 'retry-after': '1' }),
+    new NoCapacity({ 'retry-after': '1' }),
     new Refusal('unavailable'),
     new ClientGone(),
     tooManyInFlight(),

@@ -71,7 +71,7 @@ export function logRequests(app: FastifyInstance, { config, log, metrics }: Requ
       ...(refusal && { code: refusal.code }),
     }
     const { cause = null } = refusal ?? {}
-    // Refused for lack of room and otherwise healthy: logging an error with a stack each time would cost most
+    // Refused for lack of space and otherwise healthy: logging an error with a stack each time would cost most
     // under load.
     const isTurnedAway = cause === null && refusal?.headers['retry-after'] !== undefined
     const { isProbe = false, isHot = false } = request.routeOptions.config

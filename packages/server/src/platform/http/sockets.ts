@@ -245,8 +245,8 @@ export function boundConnections(
   observer: Pick<Metrics, 'connectionRefused'>,
   filesMax = openFilesMax() ?? Number.POSITIVE_INFINITY,
 ): void {
-  const room = Math.max(connectionsMin, filesMax - databasePool - filesKept)
-  const connections = Math.min(maxConnections, room)
+  const quota = Math.max(connectionsMin, filesMax - databasePool - filesKept)
+  const connections = Math.min(maxConnections, quota)
   const cause =
     connections < maxConnections ? `the limit of ${filesMax} open files` : 'SERVICE_MAX_CONNECTIONS'
   if (connections < maxConnections)

@@ -12,7 +12,7 @@ export const lettersOfPersonMax = 200
 /** The same for all people of one network, which may be an office, or one person with many accounts. */
 export const lettersOfNetworkMax = 500
 
-const charge = sql('mail.charge', 'select charge_letter($1, $2) as "roomInS"')
+const charge = sql('mail.charge', 'select charge_letter($1, $2) as "secondsUntilFree"')
 
 /**
  * Counts a letter to a third party in this transaction, before it is queued.
@@ -26,12 +26,12 @@ export async function chargeLetter(tx: Tx, personId: string, ip: string | null):
 }
 
 async function chargeOne(tx: Tx, sender: string, most: number, who: string): Promise<void> {
-  const [row] = await tx.query<{ roomInS: number }>(charge, [hash('sha256', sender, 'buffer'), most])
-  const roomInS = row?.roomInS ?? 0
-  if (roomInS === 0) return
+  const [row] = await tx.query<{ secondsUntilFree: number }>(charge, [hash('sha256', sender, 'buffer'), most])
+  const secondsUntilFree = row?.secondsUntilFree ?? 0
+  if (secondsUntilFree === 0) return
   throw new Refusal(
     'too_many_requests',
     `${who} can send ${most} invitations and verifications of billing addresses a day, over all workspaces.`,
-    { headers: { 'retry-after': String(roomInS) } },
+    { headers: { 'retry-after': String(secondsUntilFree) } },
   )
 }

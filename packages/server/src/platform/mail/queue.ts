@@ -22,7 +22,7 @@ export interface QueuedMail {
    */
   readonly ids: Readonly<Record<string, string | null>>
   /**
-   * Set where nothing may be lost: what an address has no room for is gathered in one letter of the kind with
+   * Set where nothing may be lost: what an address has no space for is gathered in one letter of the kind with
    * `_gathered`, which begins with these ids.
    */
   readonly isAlarm?: true

@@ -32,7 +32,7 @@ const flushRetryMs = 10
 /**
  * Writes the lines of one turn of the event loop at once: one write per line took an eighth of a cheap request. Nothing
  * waits longer than that turn, unless the descriptor takes no more: a pipe that no process reads, a full disk. Then lines
- * wait, those beyond the bound are dropped, and once half of the room is free again a line says how many.
+ * wait, those beyond the bound are dropped, and once half of the space is free again a line says how many.
  */
 export function openLogOutput(parts: Parts): LogOutput {
   const { fd, unblock, describeDropped, bytesMax = 2 ** 20, flushMs = 1_000, sleep = block } = parts

@@ -10,7 +10,7 @@ export interface Sample {
 }
 
 /**
- * What became of a request: `failed` is a 500, `turned_away` a 503 for lack of room, `unavailable` any other 503, such as of the
+ * What became of a request: `failed` is a 500, `turned_away` a 503 for lack of space, `unavailable` any other 503, such as of the
  * store. `gone` means that the client hung up, which says nothing of the service.
  */
 export const requestOutcomes = ['answered', 'failed', 'turned_away', 'unavailable', 'gone'] as const
@@ -23,7 +23,7 @@ export interface Metrics extends DbObserver, LaneObserver, UpkeepObserver {
   requestCounted(outcome: RequestOutcome): void
   /** A held poll was answered. Its duration is the client's choice, and says nothing of the service. */
   heldPollEnded(): void
-  /** A connection was closed at once, for lack of room. */
+  /** A connection was closed at once, for lack of space. */
   connectionRefused(): void
   /** Counts the verdicts of one kind, from 0 for each of these. */
   verdictCounter(kind: string, verdicts: readonly string[]): (verdict: string) => void
@@ -35,7 +35,7 @@ export interface Metrics extends DbObserver, LaneObserver, UpkeepObserver {
   redisFailed(): void
   /** A password was hashed, or compared with a real or a stand-in hash. */
   passwordHashed(): void
-  /** A security event was dropped, for lack of room while the database is away. */
+  /** A security event was dropped, for lack of space while the database is away. */
   securityEventDropped(): void
   /** Counts the outcomes of mail, from 0 for each of these kinds. */
   mailCounter(kinds: readonly string[]): CountMail

@@ -56,7 +56,7 @@ function eventMetrics(register: Registry): Omit<Metrics, keyof Parts | Scraped> 
   )
   const securityEventsDropped = counter(
     'keyrail_security_events_dropped_total',
-    'Security events dropped for lack of room while the database was away.',
+    'Security events dropped for lack of space while the database was away.',
   )
   const workspaces = counter('keyrail_workspaces_created_total', 'Workspaces that were created.')
   const verdicts = counter('keyrail_verdicts_total', 'Verdicts that were returned.', ['kind', 'verdict'])

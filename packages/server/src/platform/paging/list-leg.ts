@@ -10,7 +10,7 @@ export interface ListBounds {
   readonly bytesMax?: number
 }
 
-/** Reserves memory for so many bytes more. @throws {NoRoom} if there is none. */
+/** Reserves memory for so many bytes more. @throws {NoCapacity} if there is none. */
 export type HoldRows = (bytes: number) => void
 
 /** Counts the rows of all lists of one transaction. */
@@ -24,7 +24,7 @@ export function totalOf(hold: HoldRows | null): HoldRows {
 
 /**
  * The statement of a list. Its rows are read up to a number of bytes, and at least one of them. Each is reserved before it
- * is kept; without room, the list fails once its statement has ended, so that the connection stays usable.
+ * is kept; without memory, the list fails once its statement has ended, so that the connection stays usable.
  */
 export function toListLeg<Row>(
   statement: Statement,

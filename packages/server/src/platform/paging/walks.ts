@@ -8,13 +8,13 @@ import { type Listed, listedOne, pageLimits } from './listed.ts'
  */
 
 /** Where a walk goes on: behind the row with this id, at this value of the column that orders the walk. */
-export interface Place {
+export interface WalkPosition {
   readonly value: string
   readonly id: string
 }
 
 /** Reads rows behind a place, or from the start, in the order of its part. */
-type Walk<Row> = (after: Place | null, bounds: Required<ListBounds>) => Promise<Listed<Row>>
+type Walk<Row> = (after: WalkPosition | null, bounds: Required<ListBounds>) => Promise<Listed<Row>>
 
 /** One part of a list. Its walks have the same order, and are merged; the parts follow each other. */
 export interface Part<Row> {
@@ -24,7 +24,7 @@ export interface Part<Row> {
   placeOf(row: Row): string
 }
 
-interface Position extends Place {
+interface Position extends WalkPosition {
   readonly part: number
 }
 
@@ -93,6 +93,6 @@ export async function readParts<Row extends { id: string }>(
 }
 
 /** By bytes, as the collation C and the type uuid compare. */
-const comparePlaces = (a: Place, b: Place): number =>
+const comparePlaces = (a: WalkPosition, b: WalkPosition): number =>
   Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)) ||
   Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))

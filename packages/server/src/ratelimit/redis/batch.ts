@@ -83,7 +83,7 @@ const packed = (rule: Rule): PackedRule => [
 /** An upper bound for the bytes of a check in a batch: two keys, and the longest id in each rule. */
 export const bytesOf = ({ rules }: Check): number => 320 + 144 * rules.length
 
-/** Reads the numbers that the script returns. @returns null for a check that needs a counter for which there is no room. */
+/** Reads the numbers that the script returns. @returns null for a check that needs a counter for which there is no space. */
 export function toTallies(numbers: readonly number[], checks: readonly Check[]): (Tally | null)[] {
   let at = 0
   const next = () => numbers[at++] as number

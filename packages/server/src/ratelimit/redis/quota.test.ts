@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { RedisRoom } from './quota.ts'
+import { CounterQuota } from './quota.ts'
 import type { CounterFacts } from './wholes.ts'
 
 type Env = 'live' | 'test'
@@ -11,18 +11,18 @@ const megabytes = 1_000_000
 /** What a payer may hold with 200 MB of a server of 1 GB free: a quarter of it, at 400 bytes a unit. */
 const payersMost = 125_000
 
-/** A room that knows what all wholes hold. Places are named after projects, so that each project has its own server. */
+/** A quota that knows what all wholes hold. Places are named after projects, so that each project has its own server. */
 function stage(facts: Partial<CounterFacts> = {}) {
   const sums = new Map<string, number>()
   let time = 0
   const asked: string[] = []
-  const room: RedisRoom = new RedisRoom({
+  const quota: CounterQuota = new CounterQuota({
     limit: 10_000_000,
     factsOf: async id => ({ isProven: true, projectIds: [], workspaceIds: [id], projects: 0, ...facts }),
     note(tag, adds) {
       asked.push(tag)
       const held = sums.get(tag) ?? 0
-      if (adds.length === 0) room.learn([{ tag, held, isNear: true, added: [] }])
+      if (adds.length === 0) quota.learn([{ tag, held, isNear: true, added: [] }])
     },
     isNear() {},
     placeOf: tag => tag.split(':')[1] ?? '',
@@ -35,21 +35,21 @@ function stage(facts: Partial<CounterFacts> = {}) {
       void sums.set(`keyrail:{${workspaceId}:${env}}`, units),
     /** @param frees free megabytes of each server, of 1 GB. */
     readMemory: (frees: Record<string, number>) =>
-      room.learnMemory(
+      quota.learnMemory(
         Object.entries(frees).map(([place, free]) => ({
           place,
           most: 1_000 * megabytes,
           used: (1_000 - free) * megabytes,
         })),
       ),
-    /** What the first checks make the room read is known to this one. */
+    /** What the first checks make the quota read is known to this one. */
     async unitsOf(workspaceId: string, projectId: string, env: Env = 'live') {
       for (let i = 0; i < 4; i++) {
-        room.unitsOf({ workspaceId, projectId, env })
+        quota.unitsOf({ workspaceId, projectId, env })
         await setImmediate()
         time += 2_000
       }
-      return room.unitsOf({ workspaceId, projectId, env })
+      return quota.unitsOf({ workspaceId, projectId, env })
     },
   }
 }

@@ -6,7 +6,7 @@ import { fullestOf, type ServerMemory } from './memory.ts'
 import { RedisPressure, unitBytes } from './pressure.ts'
 import { type CounterFacts, type Whole, Wholes } from './wholes.ts'
 
-export interface RoomParts {
+export interface CounterQuotaParts {
   /** `SERVICE_MAX_COUNTERS_PER_WORKSPACE`. */
   readonly limit: number
   readonly factsOf: (workspaceId: string) => Promise<CounterFacts>
@@ -41,8 +41,8 @@ const tinyPart = 1 / 64
  * all projects of an environment take together, what kind of workspace it is, and how full the servers are: then it gives the
  * script a smaller number.
  */
-export class RedisRoom {
-  readonly #parts: RoomParts
+export class CounterQuota {
+  readonly #parts: CounterQuotaParts
   readonly #wholes: Wholes
   readonly #pressure = new RedisPressure()
   readonly #unsent = new Set<Whole>()
@@ -50,7 +50,7 @@ export class RedisRoom {
   #timer: NodeJS.Timeout | undefined
   #nearest = 0
 
-  constructor(parts: RoomParts) {
+  constructor(parts: CounterQuotaParts) {
     const { factsOf, note, monotonic } = parts
     this.#parts = parts
     this.#most = parts.limit

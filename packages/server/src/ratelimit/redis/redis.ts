@@ -11,7 +11,7 @@ import { bytesOf, type Returned, tagOf, toBatch, toChanges, toTallies } from './
 import { openLink } from './link.ts'
 import { MemoryWatch } from './memory.ts'
 import { watchOutages } from './outage.ts'
-import { RedisRoom } from './quota.ts'
+import { CounterQuota } from './quota.ts'
 import { seedsOf } from './seeds.ts'
 import { RedisUpkeep } from './upkeep.ts'
 import type { CounterFacts } from './wholes.ts'
@@ -59,9 +59,9 @@ export async function openRedisCounters(
   const outages = watchOutages(log, () => observer.laneReconnected(laneName))
   const link = await openLink(seedsOf(setting, options.file), outages)
   const call = async (group: string, keys: readonly string[], input: string) => {
-    const args = [input, String(now?.() ?? ''), String(room.usual())]
+    const args = [input, String(now?.() ?? ''), String(quota.usual())]
     const [numbers, changes] = (await link.run(group, keys, args)) as Returned
-    room.learn(toChanges(changes))
+    quota.learn(toChanges(changes))
     return numbers
   }
   const note = (tag: string, adds: readonly number[]) => {
@@ -73,19 +73,19 @@ export async function openRedisCounters(
     await call(link.groupOf(tag), keys, JSON.stringify([[], [], [], keys.map((_, i) => i + 1)]))
   }
   const upkeep = new RedisUpkeep({ link, drop, inventedOf: options.inventedOf, monotonic, log })
-  const room = new RedisRoom({
+  const quota = new CounterQuota({
     ...{ limit, monotonic, note, factsOf: options.factsOf },
-    isNear: tag => upkeep.makeRoom(tag),
+    isNear: tag => upkeep.freeSpace(tag),
     placeOf: tag => link.placeOf(link.groupOf(tag)),
     hasAdded: () => void memory.read(),
   })
   const memory = new MemoryWatch(link, servers => {
-    room.learnMemory(servers)
-    upkeep.learnPressure(room.isTight)
+    quota.learnMemory(servers)
+    upkeep.learnPressure(quota.isTight)
   })
   await memory.read()
   const runScript = async (group: string, checks: readonly Check[]) => {
-    const batch = toBatch(checks, check => room.unitsOf(check))
+    const batch = toBatch(checks, check => quota.unitsOf(check))
     try {
       return toTallies(await call(group, batch.keys, batch.checks), checks)
     } catch (error) {
@@ -110,11 +110,11 @@ export async function openRedisCounters(
       return tally
     },
     depth: batching.depth,
-    nearestToLimit: () => room.nearest(),
+    nearestToLimit: () => quota.nearest(),
     readMemory: () => memory.read(),
     async close() {
       memory.close()
-      room.close()
+      quota.close()
       await batching.close()
       await upkeep.close()
       link.close()

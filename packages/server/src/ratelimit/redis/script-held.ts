@@ -57,7 +57,7 @@ end
 
 local function tagOf(key) return string.match(key, '^keyrail:{[^}]*}') end
 
-local function takeRoom(key, most)
+local function takeQuota(key, most)
   if isFull then return false end
   local hold = holdOf(tagOf(key))
   if hold.all + hold.coming >= most then sweep(hold, 1000) end

@@ -12,11 +12,11 @@ import { held } from './script-held.ts'
  *
  * A key holds a version, then four values for each counter: name, start, previous, current. One of these entries notes what
  * the key holds for its tag. The script returns the time, then for each check 1, 0, or 2 for a check that needs a new counter
- * for which there is no room, and the three values of each cell; and beside that list what has changed in each tag.
+ * for which there is no space, and the three values of each cell; and beside that list what has changed in each tag.
  *
  * The first line makes Redis 7 check before the script starts whether it may write: a server that is full, or a replica,
  * refuses the whole batch. For a server that is full there is a second script, which runs there all the same: a check that needs
- * a new counter is answered 2, the others are charged as ever, in place, and drops make room. A foreign value under a key, or a counter in it that no check can have written, counts as empty and
+ * a new counter is answered 2, the others are charged as ever, in place, and drops make space. A foreign value under a key, or a counter in it that no check can have written, counts as empty and
  * is overwritten; the other checks of the batch do not notice.
  */
 const scriptOf = (isForFull: boolean) => `#!lua${isForFull ? ' flags=allow-oom' : ''}
@@ -137,10 +137,10 @@ local function write(key, counters, note)
   redis.call('SET', key, cmsgpack.pack(flat), mode, string.format('%.0f', ends))
 end
 
--- Whether a check that needs a further counter has no room for it.
-local function lacksRoom(check)
+-- Whether a check that needs a further counter has no space for it.
+local function lacksQuota(check)
   local place = check[3] > 0 and check[3] or check[4]
-  return not takeRoom(KEYS[place], check[5] or unitsMost)
+  return not takeQuota(KEYS[place], check[5] or unitsMost)
 end
 
 local subjects, notes = redis.call('MGET', unpack(KEYS)), {}
@@ -158,7 +158,7 @@ for _, check in ipairs(checks) do
     if used(cell, rule[2], rule[4]) + cost > rule[3] then allowed = 0 end
     cells[i] = cell
   end
-  if isNew and allowed == 1 and cost > 0 and lacksRoom(check) then allowed = 2 end
+  if isNew and allowed == 1 and cost > 0 and lacksQuota(check) then allowed = 2 end
   answer[n + 1] = allowed
   n = n + 1
   for i, rule in ipairs(rules) do

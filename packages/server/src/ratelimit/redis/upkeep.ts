@@ -23,7 +23,7 @@ const keysMost = 100_000
 const findMs = 60_000
 const wholesMost = 100
 
-/** Makes room in Redis beside the checks, near a bound and on a server that is nearly full: drops counters of invented ids. */
+/** Makes space in Redis beside the checks, near a bound and on a server that is nearly full: drops counters of invented ids. */
 export class RedisUpkeep {
   readonly #parts: UpkeepParts
   #walking: Promise<void> | null = null
@@ -41,13 +41,13 @@ export class RedisUpkeep {
   }
 
   /** Drops the counters of invented ids, of a project or of all projects of an environment. */
-  makeRoom(tag: string): void {
+  freeSpace(tag: string): void {
     // Checks near a bound, which come all the time, must not take every turn.
     if (this.#isTight && !this.#wasForServer) return
     if (this.#begin(async () => void (await this.#dropInvented(tag)))) this.#wasForServer = false
   }
 
-  /** Hears often whether a server is nearly full: then the workspaces that hold most have to make room. */
+  /** Hears often whether a server is nearly full: then the workspaces that hold most have to make space. */
   learnPressure(isTight: boolean): void {
     this.#isTight = isTight
     if (!isTight) this.#largest = []

@@ -98,7 +98,7 @@ export class Wholes {
 
   /**
    * The units of all workspaces of the payer in this environment. Those of live are counted for test too: so a test key takes no
-   * room of live checks.
+   * space of live checks.
    */
   heldByPayer(whole: Whole): number {
     const now = this.#parts.monotonic()

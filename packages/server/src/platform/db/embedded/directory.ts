@@ -16,10 +16,10 @@ const POINTER = 'postgres-directory'
 const BELONGS_TO = 'belongs-to'
 
 /** The directory of a database and its files; `moved` if it is not the wanted one. */
-export type Place = { base: string; moved: boolean }
+export type ClusterPlace = { base: string; moved: boolean }
 
 /** The place of an existing database, if any. */
-export function findPlace(wanted: string, stateDirectory = STATE_DIRECTORY): Place | undefined {
+export function findPlace(wanted: string, stateDirectory = STATE_DIRECTORY): ClusterPlace | undefined {
   const real = realPath(wanted)
   if (!real) return undefined
   if (listClusters(real).length > 0) return { base: real, moved: false }
@@ -39,7 +39,11 @@ export function findPlace(wanted: string, stateDirectory = STATE_DIRECTORY): Pla
  * @throws EmbeddedRefused if the account cannot reach an existing database any more
  * @throws UnsafePath if others could put files into it
  */
-export function choosePlace(wanted: string, account: Account, stateDirectory = STATE_DIRECTORY): Place {
+export function choosePlace(
+  wanted: string,
+  account: Account,
+  stateDirectory = STATE_DIRECTORY,
+): ClusterPlace {
   makeDirectory(wanted, account)
   refuseUnsafeDirectory(wanted, 'SERVICE_DATA_DIR')
   const real = realpathSync(wanted)

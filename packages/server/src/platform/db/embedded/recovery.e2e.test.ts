@@ -5,11 +5,11 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import {
   cleanUp,
+  type InstallationPlace,
   kill,
   makePlace,
   PERSONS,
   type Person,
-  type Place,
   query,
   startService,
   stop,
@@ -19,7 +19,7 @@ import { processesIn } from './processes.ts'
 
 describe('the embedded Postgres under any account', () => {
   const [person] = PERSONS as [Person]
-  let place: Place
+  let place: InstallationPlace
   before(async () => {
     place = makePlace(person)
     const service = startService(person, place)

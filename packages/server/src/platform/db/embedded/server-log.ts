@@ -29,7 +29,7 @@ export function rotateLog(path: string, bytesMax = LOG_BYTES_MAX): void {
     rmSync(`${path}.1`, { force: true })
     copyFileSync(path, `${path}.1`, constants.COPYFILE_EXCL)
   } catch {
-    // Most likely the disk is full, and then room matters more than the old lines.
+    // Most likely the disk is full, and then space matters more than the old lines.
   }
   const file = openOwnLog(path)
   try {

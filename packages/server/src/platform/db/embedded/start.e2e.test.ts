@@ -7,11 +7,11 @@ import pg from 'pg'
 import {
   cleanUp,
   FAST_PLACE,
+  type InstallationPlace,
   isRoot,
   kill,
   makePlace,
   PERSONS,
-  type Place,
   query,
   queryUntilAnswered,
   startService,
@@ -23,7 +23,7 @@ import { processesIn } from './processes.ts'
 
 for (const person of PERSONS) {
   describe(`the embedded Postgres, started by ${person.name}`, () => {
-    let place: Place
+    let place: InstallationPlace
     /** As root, the listening account's group may pass through to the socket. */
     const socketMode = person.name === 'root' ? 0o710 : 0o700
     /** Most tests share one cluster, one after another: creating it is the slow part. */

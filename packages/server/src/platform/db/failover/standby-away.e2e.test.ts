@@ -182,7 +182,7 @@ test('a statement is cancelled through a socket, a port and TLS', async () => {
     // Postgres ignores a request that comes before the statement.
     const runs = `select from pg_stat_activity where query = 'select pg_sleep(600)' and state = 'active'`
     await until(async () => (await query(runs)).length === 1)
-    await cancelRunning(client, patientBudgets.silenceMs)
+    await cancelRunning(client, patientBudgets.watchdogMs)
     await sleeping
     await client.end()
   }

@@ -4,38 +4,38 @@ import { Refusal } from '../../refusal.ts'
 import { type Connection, connect } from '../connection.ts'
 import { destroySocket } from '../pool/destroy-socket.ts'
 
-/** With `silenceMs` less than a request's budget, so that a silent database is noticed within it. */
+/** With `watchdogMs` less than a request's budget, so that a database that hangs is noticed within it. */
 const everyMs = 1_000
 
-/** SQLSTATE too_many_connections: there is no room for the query, but the server has answered. */
-const noRoom = '53300'
+/** SQLSTATE too_many_connections: there is no space for the query, but the server has answered. */
+const tooManyConnections = '53300'
 
 /**
  * Waits for long work only while the database answers at all. It queries the database on a separate connection
  * once a second; work that ends sooner costs no query.
- * @param silenceMs how long an answer may take.
- * @returns `silent` rejects with `unavailable` if no answer came in time; `stop` ends the queries.
+ * @param watchdogMs how long an answer may take.
+ * @returns `unanswered` rejects with `unavailable` if no answer came in time; `stop` ends the queries.
  */
-export function watchForSilence(
+export function startWatchdog(
   connection: Connection,
-  silenceMs: number,
-): { silent: Promise<never>; stop(): void } {
-  const { promise: silent, reject } = Promise.withResolvers<never>()
-  silent.catch(() => {})
+  watchdogMs: number,
+): { unanswered: Promise<never>; stop(): void } {
+  const { promise: unanswered, reject } = Promise.withResolvers<never>()
+  unanswered.catch(() => {})
   const stopped = new AbortController()
   let client: pg.Client | undefined
 
   const ask = async () => {
-    client ??= await connect(connection, 'silence', false)
+    client ??= await connect(connection, 'watchdog', false)
     await client.query('select 1')
   }
   const answers = () =>
     Promise.race([
       ask().then(
         () => true,
-        error => error?.code === noRoom,
+        error => error?.code === tooManyConnections,
       ),
-      sleep(silenceMs, false, { signal: stopped.signal }),
+      sleep(watchdogMs, false, { signal: stopped.signal }),
     ])
   const watch = async () => {
     for (;;) {
@@ -43,10 +43,10 @@ export function watchForSilence(
       if (!(await answers())) return reject(new Refusal('unavailable'))
     }
   }
-  // It ends when it is stopped, or after it has reported silence.
+  // It ends when it is stopped, or after it has rejected.
   watch()
     .catch(() => {})
     .finally(() => client && destroySocket(client))
 
-  return { silent, stop: () => stopped.abort() }
+  return { unanswered, stop: () => stopped.abort() }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { type CountedPlace, createAllowance, fullProjects, type Place } from './allowance.ts'
+import { type CountedEnv, createAllowance, fullProjects, type ProjectEnv } from './allowance.ts'
 
 interface Facts {
   unprovenPart?: number
@@ -15,7 +15,7 @@ function stage(limit = 3_200, { unprovenPart = 1, isProven = true, projectIds = 
   const counts: string[] = []
   const warned: unknown[] = []
   let failure: Error | null = null
-  const sumOf = ({ workspaceId, env, projectId }: CountedPlace) => {
+  const sumOf = ({ workspaceId, env, projectId }: CountedEnv) => {
     let sum = 0
     const start = `${workspaceId} ${env} `
     for (const [name, held] of stored)
@@ -33,9 +33,9 @@ function stage(limit = 3_200, { unprovenPart = 1, isProven = true, projectIds = 
       return { held: sumOf(place), isProven, projectIds }
     },
   })
-  const write = async (workspaceId: string, more: number, over: Partial<Place> = {}) => {
+  const write = async (workspaceId: string, more: number, over: Partial<ProjectEnv> = {}) => {
     const place = { workspaceId, env: 'live', projectId: 'p', ...over }
-    const mayWrite = allowance.hasRoom(place, more)
+    const mayWrite = allowance.hasQuota(place, more)
     if (mayWrite) {
       stored.set(nameOf(place), (stored.get(nameOf(place)) ?? 0) + more)
       allowance.add(place, more)
@@ -44,7 +44,7 @@ function stage(limit = 3_200, { unprovenPart = 1, isProven = true, projectIds = 
     return mayWrite
   }
   /** Writes again and again, while the clock goes on. @returns how much was written. */
-  const fill = async (workspaceId: string, over: Partial<Place> = {}, times = 200) => {
+  const fill = async (workspaceId: string, over: Partial<ProjectEnv> = {}, times = 200) => {
     let written = 0
     for (let i = 0; i < times; i++) {
       time.now += 60_000
@@ -58,7 +58,7 @@ function stage(limit = 3_200, { unprovenPart = 1, isProven = true, projectIds = 
   return { time, stored, counts, warned, allowance, write, fill, fail }
 }
 
-const nameOf = ({ workspaceId, env, projectId }: CountedPlace) => `${workspaceId} ${env} ${projectId}`
+const nameOf = ({ workspaceId, env, projectId }: CountedEnv) => `${workspaceId} ${env} ${projectId}`
 
 test('a workspace that writes little is never counted', async () => {
   const { counts, write } = stage()

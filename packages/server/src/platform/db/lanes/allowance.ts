@@ -2,14 +2,14 @@ import { recentlyUsed } from '../../concurrency/recently-used.ts'
 import type { Logger } from '../../observe/log.ts'
 
 /** Whose part of the database something takes: one environment of one project of a workspace. */
-export interface Place {
+export interface ProjectEnv {
   readonly workspaceId: string
   readonly env: string
   readonly projectId: string
 }
 
 /** What is counted: a place, or with null all projects of a workspace's environment together. */
-export interface CountedPlace extends Omit<Place, 'projectId'> {
+export interface CountedEnv extends Omit<ProjectEnv, 'projectId'> {
   readonly projectId: string | null
 }
 
@@ -24,10 +24,10 @@ interface Counted {
 
 /** How much of one kind of thing, written by hot calls, may be kept in the database: bytes, or rows. */
 export interface Allowance {
-  /** @returns whether there is room for this much more, as far as this process knows. It does not ask the database. */
-  hasRoom(place: Place, more: number): boolean
+  /** @returns whether there is space for this much more, as far as this process knows. It does not ask the database. */
+  hasQuota(place: ProjectEnv, more: number): boolean
   /** Records what was written. */
-  add(place: Place, more: number): void
+  add(place: ProjectEnv, more: number): void
   /** The share of its limit that the fullest place uses, as far as this process knows; 1 is at the limit. */
   nearest(): number
   /** Waits for the running count. */
@@ -43,7 +43,7 @@ export interface AllowanceOptions {
    * Counts what is in the database.
    * @param mostOf the limit of the place.
    */
-  readonly count: (place: CountedPlace, mostOf: (isProven: boolean) => number) => Promise<Counted>
+  readonly count: (place: CountedEnv, mostOf: (isProven: boolean) => number) => Promise<Counted>
   /** Milliseconds. */
   readonly monotonic: () => number
   readonly log: Pick<Logger, 'warn'>
@@ -53,7 +53,7 @@ export interface AllowanceOptions {
 export const fullProjects = 4
 
 interface Known {
-  readonly place: CountedPlace
+  readonly place: CountedEnv
   /** The result of the last count, and what this process has written since. */
   counted: number
   added: number
@@ -97,7 +97,7 @@ class CountedAllowance implements Allowance {
     this.#unprovenPart = options.unprovenPart ?? 1
   }
 
-  hasRoom(place: Place, more: number): boolean {
+  hasQuota(place: ProjectEnv, more: number): boolean {
     const own = this.#knownOf(place)
     const whole = this.#wholeOf(place)
     const isOwnFull = usedOf(own) + more > own.most
@@ -110,7 +110,7 @@ class CountedAllowance implements Allowance {
     return isReal && usedOf(own) + more <= whole.most / whole.projectIds.size
   }
 
-  add(place: Place, more: number): void {
+  add(place: ProjectEnv, more: number): void {
     for (const own of [this.#knownOf(place), this.#wholeOf(place)]) {
       own.added += more
       this.#look(own)
@@ -130,12 +130,12 @@ class CountedAllowance implements Allowance {
     await this.#counting
   }
 
-  #mostOf({ projectId }: CountedPlace, isProven: boolean): number {
+  #mostOf({ projectId }: CountedEnv, isProven: boolean): number {
     const { limit } = this.#options
     return Math.floor(limit * (isProven ? 1 : this.#unprovenPart)) * (projectId === null ? fullProjects : 1)
   }
 
-  #knownOf(place: CountedPlace): Known {
+  #knownOf(place: CountedEnv): Known {
     const { workspaceId, env, projectId } = place
     const known = projectId === null ? this.#wholes : this.#projects
     const name = projectId === null ? `${workspaceId} ${env}` : `${workspaceId} ${env} ${projectId}`
@@ -148,7 +148,7 @@ class CountedAllowance implements Allowance {
     return own
   }
 
-  #wholeOf({ workspaceId, env }: Place): Known {
+  #wholeOf({ workspaceId, env }: ProjectEnv): Known {
     return this.#knownOf({ workspaceId, env, projectId: null })
   }
 

@@ -28,7 +28,7 @@ function openOwn(most: number, isShared: boolean, requestMs = patientBudgets.req
     name,
     most,
     isShared,
-    budgets: { ...patientBudgets, requestMs, silenceMs: 500 },
+    budgets: { ...patientBudgets, requestMs, watchdogMs: 500 },
     idle: createIdleConnections(),
   })
   test.after(() => set.close())

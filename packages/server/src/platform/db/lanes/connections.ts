@@ -57,7 +57,7 @@ export const openLaneConnections = (parts: LaneConnectionsParts): LaneConnection
 class Carriers implements LaneConnections {
   readonly #parts: LaneConnectionsParts
   readonly #carriers = new Set<Carrier>()
-  readonly #line = new Waiting()
+  readonly #waiting = new Waiting()
   /** Connections that are being opened, or that Postgres has not ended yet. */
   #inBetween = 0
   #lost = 0
@@ -88,7 +88,7 @@ class Carriers implements LaneConnections {
     } finally {
       clearTimeout(timer)
       carrier.sentAt.splice(carrier.sentAt.indexOf(sentAt), 1)
-      if (carrier.sentAt.length === 0) this.#line.callOne()
+      if (carrier.sentAt.length === 0) this.#waiting.callOne()
     }
   }
 
@@ -100,14 +100,14 @@ class Carriers implements LaneConnections {
 
   async #take(sentAt: number, reopened: () => void): Promise<Carrier> {
     for (let isCalled = false; ; isCalled = true) {
-      const isMyTurn = isCalled || this.#line.isEmpty
+      const isMyTurn = isCalled || this.#waiting.isEmpty
       const chosen = isMyTurn ? this.#choose() : null
       if (chosen !== null) {
         if (chosen.sentAt.push(sentAt) > 1) this.#grow(reopened)
         return chosen
       }
-      if (isMyTurn && this.#hasRoom()) return await this.#open([sentAt], reopened)
-      await this.#line.wait(sentAt + this.#parts.budgets.requestMs, isCalled)
+      if (isMyTurn && this.#mayOpen()) return await this.#open([sentAt], reopened)
+      await this.#waiting.wait(sentAt + this.#parts.budgets.requestMs, isCalled)
     }
   }
 
@@ -123,13 +123,13 @@ class Carriers implements LaneConnections {
     return best
   }
 
-  #hasRoom(): boolean {
+  #mayOpen(): boolean {
     return this.#carriers.size + this.#inBetween < this.#parts.most
   }
 
   /** Opens a further connection for the batches to come. This one does not wait for it. */
   #grow(reopened: () => void): void {
-    if (!this.#hasRoom() || this.#inBetween > 0 || performance.now() < this.#growsAt) return
+    if (!this.#mayOpen() || this.#inBetween > 0 || performance.now() < this.#growsAt) return
     this.#open([], reopened).catch(() => {
       this.#growsAt = performance.now() + growPauseMs
     })
@@ -151,7 +151,7 @@ class Carriers implements LaneConnections {
       return carrier
     } finally {
       this.#inBetween -= 1
-      this.#line.callOne()
+      this.#waiting.callOne()
     }
   }
 
@@ -169,7 +169,7 @@ class Carriers implements LaneConnections {
     if (!this.#carriers.delete(carrier)) return false
     this.#lost += 1
     carrier.gone.reject(why)
-    this.#line.callOne()
+    this.#waiting.callOne()
     return true
   }
 
@@ -177,9 +177,9 @@ class Carriers implements LaneConnections {
   async #end(carrier: Carrier, answering: Promise<unknown>): Promise<void> {
     if (!this.#forget(carrier)) return
     this.#inBetween += 1
-    await endRunning(carrier.client, answering, this.#parts.budgets.silenceMs)
+    await endRunning(carrier.client, answering, this.#parts.budgets.watchdogMs)
     this.#inBetween -= 1
-    this.#line.callOne()
+    this.#waiting.callOne()
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Budgets } from '../../budgets.ts'
 import { answerCalls, type Batching, openBatching } from '../../concurrency/batching.ts'
-import type { Call } from '../../concurrency/pending-calls.ts'
+import type { Pending } from '../../concurrency/pending-calls.ts'
 import { Refusal } from '../../refusal.ts'
 import { isConnectionLost, isStatementForgotten, refusalOf } from '../errors.ts'
 import { countRefusal, type RefusalObserver } from '../refusals.ts'
@@ -34,7 +34,7 @@ export function openLane<In, Out>(
 ): OwnedLane<In, Out> {
   const send = createSend(connections, spec, () => observer.laneReconnected(spec.name))
 
-  const sendAfter = async (error: unknown, calls: readonly Call<In, Out>[]) => {
+  const sendAfter = async (error: unknown, calls: readonly Pending<In, Out>[]) => {
     const isLost = isConnectionLost(error)
     // A conversation that ends with a refusal has written what it wanted, and must not write it again.
     const mayHaveWritten = (isLost && !isStatementForgotten(error)) || error instanceof Refusal
@@ -44,7 +44,7 @@ export function openLane<In, Out>(
     for (const call of calls) await sendAgain([call])
   }
   /** The second and last time. */
-  const sendAgain = async (calls: readonly Call<In, Out>[]) => {
+  const sendAgain = async (calls: readonly Pending<In, Out>[]) => {
     const left = calls.filter(({ isAnswered }) => !isAnswered)
     if (left.length === 0) return
     try {

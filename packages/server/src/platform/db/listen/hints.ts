@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Lanes } from '../lanes/lanes.ts'
-import { type EarParts, notify, openEar } from './listener.ts'
+import { type ListenerParts, notify, openListener } from './listener.ts'
 
 /**
  * Wakes waiting requests, in this process and in others, so that they look again. A hint carries no data and may be lost:
@@ -10,13 +10,13 @@ import { type EarParts, notify, openEar } from './listener.ts'
 export interface Hints {
   announce(topic: string): void
   /** @returns a function that ends it. */
-  listen(topic: string, hear: () => void): () => void
+  listen(topic: string, wake: () => void): () => void
   /** Asks the store for its time every 2 s, from now on. */
-  tellTime(ask: EarParts['askTime']): void
+  tellTime(ask: ListenerParts['askTime']): void
   close(): void
 }
 
-interface HintsParts extends Pick<EarParts, 'connection' | 'every'> {
+interface HintsParts extends Pick<ListenerParts, 'connection' | 'every'> {
   readonly lanes: Lanes
   readonly clock: Pick<Clock, 'now'>
   readonly metrics: { watch(name: string, help: string, read: () => readonly { value: number }[]): void }
@@ -24,7 +24,7 @@ interface HintsParts extends Pick<EarParts, 'connection' | 'every'> {
 
 export function openHints({ connection, lanes, clock, metrics, ...more }: HintsParts): Hints {
   const listeners = new Map<string, Set<() => void>>()
-  let askTime: EarParts['askTime'] = () => () => {}
+  let askTime: ListenerParts['askTime'] = () => () => {}
   const lane = lanes.open<string, void>(
     {
       name: 'hints',
@@ -38,20 +38,20 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
     connection,
   )
   const tell = (topic: string) => {
-    for (const hear of listeners.get(topic) ?? []) hear()
+    for (const wake of listeners.get(topic) ?? []) wake()
   }
-  const ear = openEar({
+  const listener = openListener({
     ...more,
     connection,
     now: clock.now,
-    hear: tell,
+    notified: tell,
     askTime: () => askTime(),
     returned() {
       for (const topic of listeners.keys()) tell(topic)
     },
   })
   metrics.watch('keyrail_hints_heard_timestamp_seconds', heardHelp, () => {
-    const at = ear.heardAt()
+    const at = listener.notifiedAt()
     return at === null ? [] : [{ value: at / 1_000 }]
   })
 
@@ -61,21 +61,21 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
       // Its own notification comes back to this process too: one more look, which finds nothing new.
       lane.run(topic).catch(() => {})
     },
-    listen(topic, hear) {
-      const hearers = listeners.get(topic) ?? new Set()
-      listeners.set(topic, hearers.add(hear))
+    listen(topic, wake) {
+      const wakers = listeners.get(topic) ?? new Set()
+      listeners.set(topic, wakers.add(wake))
       // Kept from the first listener on.
-      ear.open()
+      listener.open()
       return () => {
-        hearers.delete(hear)
-        if (hearers.size === 0) listeners.delete(topic)
+        wakers.delete(wake)
+        if (wakers.size === 0) listeners.delete(topic)
       }
     },
     tellTime(ask) {
       askTime = ask
-      ear.open()
+      listener.open()
     },
-    close: () => ear.close(),
+    close: () => listener.close(),
   }
 }
 

@@ -44,28 +44,28 @@ function openOwn(beatsBySelf = false) {
     await lanes.close()
   })
   const read = figuresFrom(metrics)
-  return { ...own, own, hints, heardAt: async () => (await read(series))[0] }
+  return { ...own, own, hints, notifiedAt: async () => (await read(series))[0] }
 }
 const announce = () => admin.query(`select pg_notify('keyrail', 'topic')`)
 
-test('the ear reports when it last heard, from the first listener on', async () => {
-  const { own, hints, heardAt } = openOwn()
-  assert.equal(await heardAt(), undefined)
+test('it reports when it was last notified, from the first subscriber on', async () => {
+  const { own, hints, notifiedAt } = openOwn()
+  assert.equal(await notifiedAt(), undefined)
   hints.listen('topic', () => {})
-  assert.equal(await heardAt(), 0)
-  await until(async () => (await heardAt()) === 7)
+  assert.equal(await notifiedAt(), 0)
+  await until(async () => (await notifiedAt()) === 7)
   own.now = 9_000
   own.beat()
-  await until(async () => (await heardAt()) === 9)
+  await until(async () => (await notifiedAt()) === 9)
 })
 
-test('an ear whose socket hangs listens again, and wakes those who missed a hint', async () => {
-  const { own, hints, heardAt } = openOwn()
+test('a listener whose socket hangs listens again, and wakes those who missed a hint', async () => {
+  const { own, hints, notifiedAt } = openOwn()
   let heard = 0
   hints.listen('topic', () => {
     heard += 1
   })
-  await until(async () => (await heardAt()) === 7)
+  await until(async () => (await notifiedAt()) === 7)
   const before = heard
   await announce()
   await until(() => heard > before)
@@ -78,7 +78,7 @@ test('an ear whose socket hangs listens again, and wakes those who missed a hint
   assert.equal(heard, deaf)
   own.beat()
   await until(() => heard > deaf)
-  await until(async () => (await heardAt()) === 9)
+  await until(async () => (await notifiedAt()) === 9)
   const awake = heard
   await announce()
   await until(() => heard > awake)

@@ -4,23 +4,23 @@ import { type Connection, sql } from '../connection.ts'
 import { connectPrimary } from '../failover/timeline.ts'
 import { destroySocket } from '../pool/destroy-socket.ts'
 
-/** The connection that listens for hints. It notices by itself when it hears nothing any more. */
-export interface Ear {
-  /** Listens from now on, whatever happens to its connection. */
+/** The connection that listens for hints. It sends itself a heartbeat, and reopens when heartbeats stay away. */
+export interface Listener {
+  /** Listens from now on, and reconnects after a loss. */
   open(): void
-  /** When it last heard anything, by the wall clock; 0: not yet; null: it was never opened. */
-  heardAt(): number | null
+  /** When it was last notified, by the wall clock; 0: not yet; null: it was never opened. */
+  notifiedAt(): number | null
   close(): void
 }
 
-export interface EarParts {
+export interface ListenerParts {
   /** Must bypass a pooler: LISTEN needs its own session. */
   readonly connection: Connection
   readonly now: Clock['now']
-  hear(topic: string): void
-  /** The store is asked for its time. @returns what hears the answer, in ms since 1970. */
+  notified(topic: string): void
+  /** The store is asked for its time. @returns what takes the answer, in ms since 1970. */
   askTime(): (storeMs: number) => void
-  /** It listens again. What was announced meanwhile has not been heard. */
+  /** Called after a reconnect: hints of the meantime are lost. */
   returned(): void
   /** Runs something again and again. @returns a function that ends it. */
   every?(ms: number, run: () => void): () => void
@@ -28,46 +28,53 @@ export interface EarParts {
 
 export const notify = sql('hints.notify', `select pg_notify('keyrail', topic) from unnest($1::text[]) topic`)
 
-/** What the ear says to itself. No listener asks for this topic. */
+/** The topic of the heartbeats that this connection sends to itself. Nobody else subscribes to it. */
 const beatTopic = 'beat'
 const sendBeat = `select pg_notify('keyrail', '${beatTopic}'), (extract(epoch from service_now()) * 1000)::float8 as now`
 const beatMs = 2_000
 /**
- * A socket that hangs looks like one on which nothing happens. After so many beats unheard the connection is cut. They are
+ * A socket that hangs looks like one on which nothing happens. After so many missed heartbeats the connection is cut. They are
  * counted, not timed, so that a process which stalls does not take its own stall for the database's.
  */
-const unheardMost = 3
+const missedMost = 3
 const reopenMs = 1_000
 
-export function openEar({ connection, now, hear, askTime, returned, every = byInterval }: EarParts): Ear {
+export function openListener({
+  connection,
+  now,
+  notified,
+  askTime,
+  returned,
+  every = byInterval,
+}: ListenerParts): Listener {
   let client: pg.Client | null = null
   let isOpening = false
   let isClosed = false
-  let heardAt: number | null = null
-  let unheard = 0
-  let isSpeaking = false
+  let notifiedAt: number | null = null
+  let missed = 0
+  let isSending = false
   let reopening: NodeJS.Timeout | undefined
   let stopBeats: (() => void) | null = null
 
   const beat = () => {
     if (client === null) return
-    if (unheard >= unheardMost) return destroySocket(client)
-    unheard += 1
-    if (isSpeaking) return
-    isSpeaking = true
-    const hearTime = askTime()
+    if (missed >= missedMost) return destroySocket(client)
+    missed += 1
+    if (isSending) return
+    isSending = true
+    const tellTime = askTime()
     client
       .query(sendBeat)
-      .then(({ rows }) => hearTime(rows[0].now))
+      .then(({ rows }) => tellTime(rows[0].now))
       .catch(() => {})
       .finally(() => {
-        isSpeaking = false
+        isSending = false
       })
   }
-  const heard = ({ payload = '' }: pg.Notification) => {
-    unheard = 0
-    heardAt = now()
-    if (payload !== beatTopic) hear(payload)
+  const onNotification = ({ payload = '' }: pg.Notification) => {
+    missed = 0
+    notifiedAt = now()
+    if (payload !== beatTopic) notified(payload)
   }
   const lose = (lost: pg.Client) => {
     if (client !== lost) return
@@ -85,8 +92,8 @@ export function openEar({ connection, now, hear, askTime, returned, every = byIn
     try {
       const own = await connectPrimary(connection, 'hints', false)
       client = own
-      unheard = 0
-      own.on('notification', heard)
+      missed = 0
+      own.on('notification', onNotification)
       own.on('end', () => lose(own))
       if (isClosed) return destroySocket(own)
       // If the socket hangs already, beats cut it.
@@ -103,11 +110,11 @@ export function openEar({ connection, now, hear, askTime, returned, every = byIn
 
   return {
     open() {
-      heardAt ??= 0
+      notifiedAt ??= 0
       stopBeats ??= every(beatMs, beat)
       void listen()
     },
-    heardAt: () => heardAt,
+    notifiedAt: () => notifiedAt,
     close() {
       isClosed = true
       stopBeats?.()

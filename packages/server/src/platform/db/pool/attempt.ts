@@ -2,19 +2,19 @@ import pg from 'pg'
 import type { Budgets } from '../../budgets.ts'
 import type { Deadline } from '../../concurrency/deadline.ts'
 import type { Turn } from '../../concurrency/fair-queue.ts'
-import { NoRoom, Refusal } from '../../refusal.ts'
+import { NoCapacity, Refusal } from '../../refusal.ts'
 import type { Connection } from '../connection.ts'
 import { isBroken, isConnectionLost } from '../errors.ts'
-import { watchForSilence } from '../failover/watchdog.ts'
+import { startWatchdog } from '../failover/watchdog.ts'
 import { endRunning } from './end-running.ts'
 import type { IdleConnections } from './idle.ts'
 import type { TimeLimits } from './opening.ts'
-import { type Line, type Lines, noTurn } from './shares.ts'
+import { noTurn, type Party, type Shares } from './shares.ts'
 
 /** What a transaction waits for. */
 export interface Terms {
   readonly deadline: Deadline
-  readonly line: Line
+  readonly party: Party
   /** The workspace whose transaction it is; null: a person's. */
   readonly workspaceId: string | null
   /** Work that may take longer than a request. */
@@ -33,7 +33,7 @@ export type Conduct<T> = (client: pg.ClientBase, limits: TimeLimits, lease: Leas
 export interface Source {
   readonly pool: pg.Pool
   /** A transaction takes a place here before it takes a connection, and gives it back after the connection. */
-  readonly lines: Lines
+  readonly shares: Shares
   /** For the silence watch beside a long transaction, which needs a connection outside of the pool. */
   readonly connection: Connection
   readonly budgets: Budgets
@@ -63,15 +63,15 @@ const statementMsMin = 50
  */
 export async function attempt<T>(
   source: Source,
-  { deadline, line, isLong, workspaceId }: Terms,
+  { deadline, party, isLong, workspaceId }: Terms,
   conduct: Conduct<T>,
 ): Promise<T> {
   // The call has been answered already: take no connection for it.
   if (deadline.leftMs() <= 0) throw late()
-  const turn = source.lines.enter(line)
+  const turn = source.shares.enter(party)
   const client = await takeConnection(source, turn, deadline)
   const takenAt = performance.now()
-  const watch = isLong ? watchForSilence(source.connection, source.budgets.silenceMs) : null
+  const watch = isLong ? startWatchdog(source.connection, source.budgets.watchdogMs) : null
   const lease: Lease = { isOver: false }
   let isUsable = false
   let isRunning = true
@@ -86,7 +86,7 @@ export async function attempt<T>(
       isRunning = false
     }
     running.then(stop, stop)
-    const result = await within(deadline.leftMs(), late, watch ? [running, watch.silent] : [running])
+    const result = await within(deadline.leftMs(), late, watch ? [running, watch.unanswered] : [running])
     isUsable = true
     return result
   } catch (error) {
@@ -97,7 +97,7 @@ export async function attempt<T>(
     watch?.stop()
     // It keeps its place until Postgres has ended it too, and its caller does not wait for that.
     lease.isOver = true
-    if (isRunning) void endRunning(client, running, source.budgets.silenceMs).then(giveBack)
+    if (isRunning) void endRunning(client, running, source.budgets.watchdogMs).then(giveBack)
     else giveBack()
   }
 }
@@ -157,5 +157,5 @@ const late = () => new Refusal('unavailable')
  */
 const leavesUsable = (error: unknown): boolean =>
   error instanceof Refusal
-    ? error.code !== 'unavailable' || error instanceof NoRoom
+    ? error.code !== 'unavailable' || error instanceof NoCapacity
     : error instanceof pg.DatabaseError && !isConnectionLost(error)

@@ -11,7 +11,7 @@ const otherConnections = 1 + 1 + 1 + 1 + 2 + errandsMost
 export const connectionsOf = (poolSize: number): number => poolSize + laneConnections + otherConnections
 
 /** How many processes fit into the connections that other programs leave free. */
-export function roomFor(free: number, poolSize: number): { need: number; fits: number } {
+export function processesFor(free: number, poolSize: number): { need: number; fits: number } {
   const need = connectionsOf(poolSize)
   return { need, fits: Math.floor(free / need) }
 }

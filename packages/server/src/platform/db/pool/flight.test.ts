@@ -4,7 +4,7 @@ import pg from 'pg'
 import { makeDatabase, testCluster } from '../../../../test/database.ts'
 import { toListLeg } from '../../paging/list-leg.ts'
 import type { Listed } from '../../paging/listed.ts'
-import { NoRoom } from '../../refusal.ts'
+import { NoCapacity } from '../../refusal.ts'
 import { sql } from '../connection.ts'
 import { Flight, type Leg, toLeg } from './flight.ts'
 
@@ -130,12 +130,12 @@ test('a list within its bytes is whole, whatever the number of slices', async ()
 test('a list without room fails after its statement has ended, and no more of it is kept', async () => {
   for (const rows of [51, 200]) {
     let held = 0
-    const noRoom = new NoRoom()
+    const noCapacity = new NoCapacity()
     const { listed, made } = await list(rows, 1_000_000, bytes => {
-      if (held + bytes > 5_300) throw noRoom
+      if (held + bytes > 5_300) throw noCapacity
       held += bytes
     })
-    await assert.rejects(listed, error => error === noRoom)
+    await assert.rejects(listed, error => error === noCapacity)
     assert.ok(held > 5_000)
     assert.equal(made, 51)
   }

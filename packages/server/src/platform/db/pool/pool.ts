@@ -15,7 +15,7 @@ import { attempt, type Conduct, type ConnectionLoads, type Source, type Terms } 
 import { destroySocket } from './destroy-socket.ts'
 import type { Scope, Standing } from './opening.ts'
 import { readAtOnce } from './read-at-once.ts'
-import { createLines, type Line } from './shares.ts'
+import { createShares, type Party } from './shares.ts'
 
 /** The connections on which transactions run. Each call gets a `Db` that is bound to the call. */
 export interface Pool {
@@ -69,8 +69,8 @@ export function openPool({
   pool.on('error', error => isBroken(error) && idle.dropAll())
   pool.on('connect', prepareClient)
   idle.add(dropperOf(pool))
-  const lines = createLines(size)
-  const source: Source = { pool, lines, connection, budgets, idle, loads }
+  const shares = createShares(size)
+  const source: Source = { pool, shares, connection, budgets, idle, loads }
 
   /** Runs a transaction again, once, if Postgres undid it for another one, or it lost its connection before it sent COMMIT. */
   const runTraced: Run = (terms, conduct) => span('transaction', postgres, () => run(terms, conduct))
@@ -94,7 +94,7 @@ export function openPool({
   return {
     bind: bound => new BoundDb(runTraced, hints, budgets.requestMs, bound),
     depth() {
-      const { waiting, parties } = lines.depth()
+      const { waiting, parties } = shares.depth()
       return { total: pool.totalCount, idle: pool.idleCount, waiting: waiting + pool.waitingCount, parties }
     },
     close() {
@@ -141,7 +141,7 @@ class BoundDb implements Db {
     const isLong = longWorkMs !== undefined
     const terms: Terms = {
       deadline: isLong ? new Deadline(longWorkMs) : this.#deadline(),
-      line: this.#bound.line ?? this.#party(inNameOf, isLong),
+      party: this.#bound.party ?? this.#party(inNameOf, isLong),
       isLong,
       workspaceId,
     }
@@ -154,7 +154,7 @@ class BoundDb implements Db {
   readAtOnce<T>(workspaceId: string, work: Work<T, ReadTx>): Promise<T> {
     const terms: Terms = {
       deadline: this.#deadline(),
-      line: this.#bound.line ?? this.#party(workspaceId),
+      party: this.#bound.party ?? this.#party(workspaceId),
       isLong: false,
       workspaceId,
     }
@@ -172,7 +172,7 @@ class BoundDb implements Db {
     const { isProven = false, changesRights = false } = options
     const terms: Terms = {
       deadline: this.#deadline(),
-      line: (isProven ? null : this.#bound.line) ?? this.#party(userId),
+      party: (isProven ? null : this.#bound.party) ?? this.#party(userId),
       isLong: false,
       workspaceId: null,
     }
@@ -184,7 +184,7 @@ class BoundDb implements Db {
     return new BoundDb(this.#run, this.#hints, this.#requestMs, { ...this.#bound, deadline })
   }
 
-  #party(name: string, isLong = false): Line {
+  #party(name: string, isLong = false): Party {
     const { place } = this.#bound
     return { kind: 'party', name, isLong, ...(place !== undefined && { place }) }
   }

@@ -12,7 +12,7 @@ import { Refusal } from '../../refusal.ts'
 import { connect, sql } from '../connection.ts'
 import { type Db, unbound } from '../db.ts'
 import type { Pool } from './pool.ts'
-import { createLines } from './shares.ts'
+import { createShares } from './shares.ts'
 
 const harness = await startHarness({ databasePool: 20 })
 const { ask, connection } = harness
@@ -24,14 +24,14 @@ function openOwn(context: TestContext) {
   context.after(() => pool.close())
   return { pool, db: pool.bind(unbound) }
 }
-const forStranger = (pool: Pool, ip: string): Db => pool.bind({ ...unbound, line: { kind: 'stranger', ip } })
-const forService = (pool: Pool): Db => pool.bind({ ...unbound, line: { kind: 'service', name: 'codehost' } })
+const forStranger = (pool: Pool, ip: string): Db => pool.bind({ ...unbound, party: { kind: 'stranger', ip } })
+const forService = (pool: Pool): Db => pool.bind({ ...unbound, party: { kind: 'service', name: 'codehost' } })
 
 /** What a name holds of twenty connections beside others, on this machine. */
 const few = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)))
 const one = sql('test.one', 'select 1')
 const none = { waiting: 0, parties: 0 }
-const lineOf = ({ depth }: Pool) => {
+const waitingOf = ({ depth }: Pool) => {
   const { waiting, parties } = depth()
   return { waiting, parties }
 }
@@ -59,14 +59,14 @@ test('a workspace that floods holds half of the connections, and another is serv
   const { pool, db } = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
   await until(() => flood.inside === 10)
-  assert.deepEqual(lineOf(pool), { waiting: 30, parties: 1 })
+  assert.deepEqual(waitingOf(pool), { waiting: 30, parties: 1 })
   const rows = await db.inWorkspace(other.workspaceId, tx => tx.query(one))
   assert.equal(rows.length, 1)
   assert.equal(flood.inside, 10)
   flood.release()
   const settled = await flood.settled
   assert.ok(settled.every(({ status }) => status === 'fulfilled'))
-  assert.deepEqual(lineOf(pool), none)
+  assert.deepEqual(waitingOf(pool), none)
 })
 
 test('beside another workspace a flood gets few connections, fewer with few cores', async context => {
@@ -74,7 +74,7 @@ test('beside another workspace a flood gets few connections, fewer with few core
   await db.inWorkspace(other.workspaceId, tx => tx.query(one))
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
   await until(() => flood.inside === few)
-  assert.deepEqual(lineOf(pool), { waiting: 40 - few, parties: 1 })
+  assert.deepEqual(waitingOf(pool), { waiting: 40 - few, parties: 1 })
   for (const [connections, cores, places] of [
     [20, 1, 1],
     [20, 2, 1],
@@ -83,9 +83,9 @@ test('beside another workspace a flood gets few connections, fewer with few core
     [100, 8, 4],
     [2, 8, 1],
   ] as const) {
-    const lines = createLines(connections, cores)
-    lines.enter({ kind: 'party', name: 'other' }).end()
-    const turns = Array.from({ length: 8 }, () => lines.enter({ kind: 'party', name: 'flooder' }))
+    const shares = createShares(connections, cores)
+    shares.enter({ kind: 'party', name: 'other' }).end()
+    const turns = Array.from({ length: 8 }, () => shares.enter({ kind: 'party', name: 'flooder' }))
     assert.equal(turns.filter(({ come }) => come === null).length, places, `${connections}, ${cores} cores`)
   }
   flood.release()
@@ -98,7 +98,7 @@ test('the service’s own work keeps its half beside a flood, so leak reports do
   const codehost = forService(pool)
   const reported = hold(work => codehost.inWorkspace(flooder.workspaceId, work), 12)
   await until(() => reported.inside === 10)
-  assert.deepEqual(lineOf(pool), { waiting: 2, parties: 1 })
+  assert.deepEqual(waitingOf(pool), { waiting: 2, parties: 1 })
   reported.release()
   await reported.settled
 })
@@ -129,7 +129,7 @@ test('strangers share a tenth, in which networks take turns; a proven person lea
   const { pool } = openOwn(context)
   const flood = hold(work => forStranger(pool, '192.0.2.1').asPerson(randomUUID(), work), 64)
   await until(() => flood.inside === 2)
-  assert.deepEqual(lineOf(pool), { waiting: 62, parties: 1 })
+  assert.deepEqual(waitingOf(pool), { waiting: 62, parties: 1 })
   const elsewhere = hold(work => forStranger(pool, '192.0.2.2').asPerson(randomUUID(), work), 1)
   const signedIn = forStranger(pool, '192.0.2.1').asPerson(randomUUID(), tx => tx.query(one), {
     isProven: true,
@@ -141,17 +141,17 @@ test('strangers share a tenth, in which networks take turns; a proven person lea
   flood.release()
   await elsewhere.settled
   await flood.settled
-  assert.deepEqual(lineOf(pool), none)
+  assert.deepEqual(waitingOf(pool), none)
 })
 
 test('a stranger waits for one network of a site with many, and not for all', async () => {
-  const lines = createLines(20, 2)
+  const shares = createShares(20, 2)
   const enter = (network: number) =>
-    lines.enter({ kind: 'stranger', ip: `2001:db8:1:${network.toString(16)}::1` })
+    shares.enter({ kind: 'stranger', ip: `2001:db8:1:${network.toString(16)}::1` })
   const flood = Array.from({ length: 102 }, (_, network) => enter(network))
-  assert.equal(lines.depth().waiting, 100)
+  assert.equal(shares.depth().waiting, 100)
   assert.throws(() => enter(102), { code: 'too_many_in_flight' })
-  const other = lines.enter({ kind: 'stranger', ip: '2001:db8:2::1' })
+  const other = shares.enter({ kind: 'stranger', ip: '2001:db8:2::1' })
   for (const holding of flood.slice(0, 2)) holding.end()
   await other.come
 })
@@ -165,7 +165,7 @@ test('a caller that waits beyond the deadline gets 503, and its place is free ag
     late.inWorkspace(flooder.workspaceId, tx => tx.query(one)),
     isUnavailable,
   )
-  assert.deepEqual(lineOf(pool), none)
+  assert.deepEqual(waitingOf(pool), none)
   flood.release()
   await flood.settled
   const again = hold(work => db.inWorkspace(flooder.workspaceId, work), 10)
@@ -186,7 +186,7 @@ test('the 501st waiting caller of a workspace gets 429 with Retry-After', async 
   assert.equal((await db.inWorkspace(other.workspaceId, tx => tx.query(one))).length, 1)
   flood.release()
   await flood.settled
-  assert.deepEqual(lineOf(pool), none)
+  assert.deepEqual(waitingOf(pool), none)
 })
 
 test('long works run one at a time in a name, and beside those of another', async context => {

@@ -1,31 +1,31 @@
 import { availableParallelism } from 'node:os'
-import { FairQueue, type Manners, type Turn } from '../../concurrency/fair-queue.ts'
+import { FairQueue, type Turn, type TurnOptions } from '../../concurrency/fair-queue.ts'
 import type { TurnPath } from '../../concurrency/turn-tree.ts'
 import { networkOf, siteOf } from '../../network/client-network.ts'
 import { Refusal, tooManyInFlight } from '../../refusal.ts'
 
 /** Where a caller stands among those of its party. */
-export interface Place {
+export interface TurnPlace {
   readonly path: TurnPath
   /** It is a browser of a tenant: these have a separate share. */
   readonly isMinor: boolean
 }
 
 /** The name in which a caller waits for a connection. Names take turns. */
-export type Line =
+export type Party =
   /** A workspace, or an authenticated person. */
-  | { readonly kind: 'party'; readonly name: string; readonly isLong?: boolean; readonly place?: Place }
+  | { readonly kind: 'party'; readonly name: string; readonly isLong?: boolean; readonly place?: TurnPlace }
   /** The service's own work, such as a report of leaked keys: it keeps half of the connections even beside other names. */
   | { readonly kind: 'service'; readonly name: string }
   /** A caller without a credential, known only by its address. */
   | { readonly kind: 'stranger'; readonly ip: string }
 
-export interface Lines {
+export interface Shares {
   /**
    * @returns a place, or the wait for one. The caller must end it in either case.
    * @throws {Refusal} `too_many_in_flight` when too many callers wait in this name already.
    */
-  enter(line: Line): Turn
+  enter(party: Party): Turn
   /** How many callers wait, and in how many names. All strangers count as one name. */
   depth(): { waiting: number; parties: number }
 }
@@ -47,10 +47,10 @@ const slowMs = 50
  *   as there are cores: the mutations of one project wait for each other anyway, and two of them keep a core busy that other
  *   names need. A transaction that waits for a lock does not count. The service's own work keeps its half.
  * - All strangers share one more name with a tenth, in which sites take turns, and the networks of a site. A flood of anonymous requests thus takes a
- *   small part, leaves room for other anonymous requests, and takes no connection from anyone with a credential.
+ *   small part, leaves space for other anonymous requests, and takes no connection from anyone with a credential.
  * - Long works, of up to a minute, run one at a time in each name, and take half of the pool in total.
  */
-export function createLines(connections: number, cores: number = availableParallelism()): Lines {
+export function createShares(connections: number, cores: number = availableParallelism()): Shares {
   const half = Math.max(1, Math.floor(connections / 2))
   const tenth = Math.max(1, Math.floor(connections / 10))
   const besideOthers = { places: Math.max(1, Math.min(tenth, Math.floor(cores / 2))), slowMs }
@@ -74,19 +74,19 @@ export function createLines(connections: number, cores: number = availableParall
     waitingOfName: waitingOfNameMax,
   })
 
-  const take = (queue: FairQueue, name: string, manners?: Manners): Turn => {
-    const turn = queue.take(name, manners)
+  const take = (queue: FairQueue, name: string, options?: TurnOptions): Turn => {
+    const turn = queue.take(name, options)
     if (turn === null) throw tooManyInFlight()
     return turn
   }
   return {
-    enter(line) {
-      if (line.kind === 'stranger')
-        return inTurn(take(strangers, siteOf(line.ip), { path: [networkOf(line.ip)] }), () =>
+    enter(party) {
+      if (party.kind === 'stranger')
+        return inTurn(take(strangers, siteOf(party.ip), { path: [networkOf(party.ip)] }), () =>
           take(all, 'strangers', { isUnnoticed: true }),
         )
-      if (line.kind === 'service') return take(all, line.name, { isUnsparing: true })
-      const { name, isLong = false, place } = line
+      if (party.kind === 'service') return take(all, party.name, { isUnsparing: true })
+      const { name, isLong = false, place } = party
       return isLong
         ? inTurn(take(long, name, place), () => take(all, `${name} long`, { isUnnoticed: true }))
         : take(all, name, place)

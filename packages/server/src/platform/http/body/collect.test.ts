@@ -71,15 +71,15 @@ test('memory is reserved before a piece is copied, and the piece is freed at onc
 
 test('a body without room is refused with the piece that is too much', async () => {
   const request = requesting(chunked)
-  const noRoom = new Refusal('unavailable')
+  const noCapacity = new Refusal('unavailable')
   const collected = collect(request, {
     hold: arrived => {
-      if (arrived > 100) throw noRoom
+      if (arrived > 100) throw noCapacity
     },
   })
   request.push(piece(100))
   request.push(piece(1))
-  await assert.rejects(collected, error => error === noRoom)
+  await assert.rejects(collected, error => error === noCapacity)
   assert.equal(request.listenerCount('data'), 0)
 })
 

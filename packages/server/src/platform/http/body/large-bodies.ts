@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ClientGone, NoRoom, Refusal, tooManyInFlight } from '../../refusal.ts'
+import { ClientGone, NoCapacity, Refusal, tooManyInFlight } from '../../refusal.ts'
 
 /** Bytes of bodies and responses at once, over all requests of the process. The memory used is several times this. */
 export const largeBytesMax = 64 * 1_048_576
 /** Bytes of bodies that have a signature instead of a credential. */
 export const signedBytesMax = 16 * 1_048_576
-/** Extra room for bodies and responses of at most 1 MiB, so that a few large ones do not block them. */
+/** Extra memory for bodies and responses of at most 1 MiB, so that a few large ones do not block them. */
 export const mediumBytesMax = 16 * 1_048_576
 const mediumMax = 1_048_576
 /** Anything smaller takes nothing: the 20,000 that may wait for a lane are not much more than the others. */
@@ -14,28 +14,28 @@ export const smallBytesMax = 4_096
 /** Large bodies and responses reserve memory before they are there, and release it when their request ends. */
 export interface LargeBodies {
   /**
-   * Names the owner of a request's body and response, and who of the owner's sends it: one owner gets at most half of the room, or
+   * Names the owner of a request's body and response, and who of the owner's sends it: one owner gets at most half of the memory, or
    * one thing; one of its callers at most half of that, or one thing.
    */
   ownedBy(response: ServerResponse, owner: string, caller?: string): void
   /**
    * Reserves the bytes of a response, unless it is small. Another response to the same request reserves only
    * what it exceeds the first by.
-   * @throws {Refusal} `unavailable` if others have reserved the room, `too_many_in_flight` if the owner has.
+   * @throws {Refusal} `unavailable` if others have reserved the memory, `too_many_in_flight` if the owner has.
    */
   holdAnswer(response: ServerResponse, bytes: number): void
   /**
    * Reserves the bytes of a response that is about to be sent, unless it is small. Bytes that are sent to many
    * callers at once exist once and count once.
    * @param mayRefuse false if the operation is done already and only its response would be lost.
-   * @throws {Refusal} `unavailable` if others have reserved the room, `too_many_in_flight` if the owner has.
+   * @throws {Refusal} `unavailable` if others have reserved the memory, `too_many_in_flight` if the owner has.
    */
   holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void
   /**
    * Reserves the bytes of a request's body as they arrive, whatever its announced length, so that a sender that
    * sends nothing blocks no other. A small body reserves nothing.
    * @returns what reserves so many bytes in all, before they are kept; null for a small body. It throws the same.
-   * @throws {Refusal} as `holdAnswer`, at once if the body has no room now.
+   * @throws {Refusal} as `holdAnswer`, at once if the body has no memory now.
    */
   holdBody(
     request: IncomingMessage,
@@ -49,10 +49,10 @@ export interface LargeBodies {
 /** An owner, and who of the owner's. */
 type Names = readonly string[]
 
-/** Whose bytes leave no room: those of the same owner, or of all. */
+/** Whose bytes leave no memory: those of the same owner, or of all. */
 type Obstacle = 'owner' | 'others'
 
-/** Sets the total bytes of one request. If it may not refuse, it exceeds the room. */
+/** Sets the total bytes of one request. If it may not refuse, it exceeds the memory. */
 type Share = (bytes: number, mayRefuse?: boolean) => void
 
 export const createLargeBodies = (bytesMax: number = largeBytesMax): LargeBodies =>
@@ -95,7 +95,7 @@ class ReservedBytes implements LargeBodies {
     const announced = Number(length ?? 0)
     // A body that announces too much is refused and not read.
     if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
-    // The announced length reserves nothing, since the body may never come. But a body without room need not
+    // The announced length reserves nothing, since the body may never come. But a body without memory need not
     // begin.
     refuseWithout(this.#keptBy(this.#ownerOf(response), announced))
     const share = this.#openShare(response)
@@ -125,13 +125,13 @@ class ReservedBytes implements LargeBodies {
     }
   }
 
-  #roomFor(bytes: number): number {
+  #mostFor(bytes: number): number {
     return bytes > mediumMax ? this.#bytesMax : this.#bytesMax + mediumBytesMax
   }
 
   /**
    * @param had the bytes that the request has reserved already and would release.
-   * @returns who keeps it from that room: its owner, or others; null: there is room.
+   * @returns who keeps it from that memory: its owner, or others; null: there is memory.
    */
   #keptBy(owner: Names, bytes: number, had = 0): Obstacle | null {
     const isOwn = owner.some((name, level) => {
@@ -139,7 +139,7 @@ class ReservedBytes implements LargeBodies {
       return others > 0 && others + bytes > this.#bytesMax / 2 ** (level + 1)
     })
     if (isOwn) return 'owner'
-    return this.#held - had + bytes > this.#roomFor(bytes) ? 'others' : null
+    return this.#held - had + bytes > this.#mostFor(bytes) ? 'others' : null
   }
 
   #openShare(response: ServerResponse): Share {
@@ -194,12 +194,12 @@ const isGone = ({ destroyed, closed }: ServerResponse) => destroyed || closed
 function refuseWithout(obstacle: Obstacle | null): void {
   if (obstacle === 'owner')
     throw tooManyInFlight('Your large bodies and answers use up your share of the memory.')
-  if (obstacle === 'others') throw new NoRoom({ 'retry-after': '1' })
+  if (obstacle === 'others') throw new NoCapacity({ 'retry-after': '1' })
 }
 
 function withHeaders(refusal: Refusal, more: Record<string, string>): Refusal {
   if (refusal instanceof ClientGone) return refusal
   const { code, detail } = refusal
   const headers = { ...refusal.headers, ...more }
-  return refusal instanceof NoRoom ? new NoRoom(headers) : new Refusal(code, detail, { headers })
+  return refusal instanceof NoCapacity ? new NoCapacity(headers) : new Refusal(code, detail, { headers })
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FairQueue, type Turn } from '../../concurrency/fair-queue.ts'
-import { Company } from '../../concurrency/recent-parties.ts'
+import { RecentParties } from '../../concurrency/recent-parties.ts'
 import { tooManyInFlight } from '../../refusal.ts'
 import { bodyLimit } from './body.ts'
 
@@ -31,7 +31,7 @@ export interface BodyTurns {
 
 export function createBodyTurns(): BodyTurns {
   const queue = new FairQueue(limits)
-  const company = new Company()
+  const recent = new RecentParties()
 
   /** While others send, a sender rests at least as long as its last body took, which leaves them half of the time. */
   const work = (response: ServerResponse, sender: string, turn: Turn, bytes: number) => {
@@ -45,13 +45,13 @@ export function createBodyTurns(): BodyTurns {
       clearTimeout(tooLong)
       const tookMs = performance.now() - began
       const restMs = Math.max(tookMs, (1_000 * bytes) / bytesPerSecond - tookMs)
-      if (company.has(sender)) setTimeout(turn.end, restMs).unref()
+      if (recent.has(sender)) setTimeout(turn.end, restMs).unref()
       else turn.end()
     })
   }
   return {
     take(request, response, sender) {
-      company.note(sender)
+      recent.note(sender)
       // A body of unknown length waits after it has arrived, for the thread that parses it.
       const bytes = Number(request.headers['content-length'])
       if (!(bytes > bodyLimit)) return null

@@ -10,7 +10,7 @@ import {
   uniqueSlug,
   type Vendor,
 } from '../../test/vendor.ts'
-import { createEndedRoom } from './ended-room.ts'
+import { createEndedQuota } from './ended-quota.ts'
 
 /** At most 30 ended keys in each place. */
 const harness = await startHarness({ maxActiveKeysPerTenant: 3, embedMaxActiveKeys: 1 })
@@ -200,8 +200,8 @@ test('an owner deletes what has ended, batch by batch, and the log says how much
 test('a count of ended keys stands ten seconds where the room is wide, not where narrow', async () => {
   const { vendor } = await makeStage()
   await issueKey(harness, vendor, { expires_at: past })
-  const wide = createEndedRoom({ maxActiveKeysPerTenant: 3_000, embedMaxActiveKeys: 1 }, harness.clock)
-  const narrow = createEndedRoom({ maxActiveKeysPerTenant: 3, embedMaxActiveKeys: 1 }, harness.clock)
+  const wide = createEndedQuota({ maxActiveKeysPerTenant: 3_000, embedMaxActiveKeys: 1 }, harness.clock)
+  const narrow = createEndedQuota({ maxActiveKeysPerTenant: 3, embedMaxActiveKeys: 1 }, harness.clock)
   const place = {
     tenant_id: vendor.tenantId,
     project_id: vendor.projectId,

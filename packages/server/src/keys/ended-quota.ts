@@ -1,12 +1,12 @@
-import { endedMax, type Maker, makeWay, noRoomForEnded } from '../gate/ended.ts'
+import { endedMax, type Maker, makeWay, tooManyEnded } from '../gate/ended.ts'
 import type { Clock } from '../platform/clock.ts'
 import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import type { Tx } from '../platform/db/transaction.ts'
-import { countEndedKeys, deleteEndedKeys, findRoomForKeys } from './ended-sql.ts'
+import { countEndedKeys, deleteEndedKeys, findKeysToDelete } from './ended-sql.ts'
 import type { KeyPlace } from './rows.ts'
 
 /** Bounds the keys of a tenant that are revoked or expired. */
-export interface EndedRoom {
+export interface EndedQuota {
   /** @returns how many keys of the place have ended; null where that is far below the cap. */
   count(tx: Tx, place: KeyPlace): Promise<number | null>
   /**
@@ -18,23 +18,23 @@ export interface EndedRoom {
   make(tx: Tx, place: KeyPlace, maker: Maker, ended: number | null): Promise<void>
 }
 
-/** How long a count stands that found a wide room, in ms. It goes through every key of the tenant. */
+/** How long a count stands that found a wide quota, in ms. It goes through every key of the tenant. */
 const standsMs = 10_000
 /** More keys than a tenant can get in that time: each takes the lock of its workspace's audit head. */
-const wideRoom = 20_000
-/** A count that found less room stands for less; one that found less than this does not stand. */
-const narrowRoom = 200
+const wideQuota = 20_000
+/** A count that found less quota stands for less; one that found less than this does not stand. */
+const narrowQuota = 200
 const placesMax = 10_000
-/** How many keys make room in one transaction, so that the next ones need none. */
+/** How many keys make space in one transaction, so that the next ones need none. */
 const batchMax = 500
 
-export function createEndedRoom(
+export function createEndedQuota(
   {
     maxActiveKeysPerTenant,
     embedMaxActiveKeys,
   }: { readonly maxActiveKeysPerTenant: number; readonly embedMaxActiveKeys: number },
   clock: Pick<Clock, 'monotonic'>,
-): EndedRoom {
+): EndedQuota {
   const activeMaxOf = (place: KeyPlace) => (place.is_embedded ? embedMaxActiveKeys : maxActiveKeysPerTenant)
   const wide = recentlyUsed<{ readonly until: number }>(placesMax)
   return {
@@ -48,13 +48,13 @@ export function createEndedRoom(
       const activeMax = activeMaxOf(place)
       let left = endedMax(activeMax) - ended
       if (left <= 0) {
-        const rows = await findRoomForKeys(tx, place, maker.id, batchMax)
+        const rows = await findKeysToDelete(tx, place, maker.id, batchMax)
         const ids = makeWay(rows, 1 - left)
-        if (ids.length === 0 && !maker.passes) throw noRoomForEnded('tenant', 'keys', activeMax)
+        if (ids.length === 0 && !maker.passes) throw tooManyEnded('tenant', 'keys', activeMax)
         if (ids.length > 0) left += (await deleteEndedKeys(tx, ids)).length
       }
-      if (left < narrowRoom) return
-      const stands = standsMs * Math.min(1, left / wideRoom)
+      if (left < narrowQuota) return
+      const stands = standsMs * Math.min(1, left / wideQuota)
       wide.set(nameOf(place), { until: clock.monotonic() + stands })
     },
   }
