@@ -10,7 +10,7 @@ const files = serviceFiles().map(file => ({ ...file, path: file.path.slice(sourc
 
 /** The folder of a file below `src`. Files directly in `src` belong to the `hall`. */
 const roomOf = (path: string) => (path.includes('/') ? (path.split('/')[0] ?? '') : 'hall')
-const shared = ['platform', 'gate', 'hall', 'cli']
+const shared = ['platform', 'lifecycle', 'gate', 'hall', 'cli']
 
 /** The files that a file imports from `src`, without their extensions. */
 const targetsOf = (file: SourceFile) =>
@@ -54,9 +54,12 @@ test('a room declares what it needs, and imports nothing from the hall', () => {
   }
 })
 
-test('platform imports neither rooms nor the gate, and the gate only platform and the contract', () => {
+test('no room is imported by platform, by the lifecycle of keys, or by the gate', () => {
   for (const { from, to } of arrowsFrom('platform')) assert.equal(to, 'version', from)
-  for (const { from, to } of arrowsFrom('gate')) assert.equal(roomOf(to), 'platform', `${from} imports ${to}`)
+  for (const { from, to } of arrowsFrom('lifecycle'))
+    assert.equal(roomOf(to), 'platform', `${from} imports ${to}`)
+  for (const { from, to } of arrowsFrom('gate'))
+    assert.ok(['platform', 'lifecycle'].includes(roomOf(to)), `${from} imports ${to}`)
 })
 
 /** Tables of the platform, and what it keeps there. */
@@ -168,7 +171,7 @@ const sqlText =
 
 test('SQL is only in the sql.ts of a room and in the files that the design names', () => {
   const places =
-    /^(?:[a-z-]+\/(?:[a-z-]+-)?sql\.ts|gate\/(?:lookup|makers|right|targets|workspace-facts)\.ts|keys\/find-tenant\.ts|(?:invites|people|workspace)\/restored\.ts|(?:people|workspace)\/removal\.ts|audit\/[a-z-]+\.ts|policy\/(?:changes|features|raise|statements)\.ts|usage\/statements\.ts|platform\/(?:db|jobs|mail|observe|paging)\/.*)$/
+    /^(?:[a-z-]+\/(?:[a-z-]+-)?sql\.ts|lifecycle\/.*|gate\/(?:lookup|makers|right|targets|workspace-facts)\.ts|keys\/find-tenant\.ts|(?:invites|people|workspace)\/restored\.ts|(?:people|workspace)\/removal\.ts|audit\/[a-z-]+\.ts|policy\/(?:changes|features|raise|statements)\.ts|usage\/statements\.ts|platform\/(?:db|jobs|mail|observe|paging)\/.*)$/
   const found = files.filter(file => stringsOf(file).some(text => sqlText.test(text))).map(({ path }) => path)
   assert.deepEqual(
     found.filter(path => !places.test(path)),
@@ -213,7 +216,7 @@ test('what makes a key active is said in one place', () => {
   )
   assert.deepEqual(
     found.map(({ path }) => path),
-    ['gate/active.ts'],
+    ['lifecycle/active.ts'],
   )
 })
 

@@ -39,7 +39,6 @@ export const betweenRooms: Record<string, string[]> = {
     'audit/changes',
     'invites/revocation',
     'keys/cascade',
-    'keys/lifecycle',
     'security-events/owners',
   ],
   'security-events': [],

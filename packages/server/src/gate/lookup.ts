@@ -1,11 +1,12 @@
 import type { EmbedTheme, Env } from '@keyrail/contract/shared'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
+import { isActiveSql } from '../lifecycle/active.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Lane } from '../platform/db/lanes/lane.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { readStoredNetworks } from '../platform/network/cidr.ts'
-import { isActiveSql } from './active.ts'
 import type { KeyLimits, Role } from './principal.ts'
+import type { ReadHead } from './read-head.ts'
 
 /** The parts of a secret key's record that the gate needs. The database clock decides about times. */
 export interface SecretKeyRecord extends KeyLimits {
@@ -20,6 +21,8 @@ export interface SecretKeyRecord extends KeyLimits {
   stale: boolean
   /** Set by the cache: until when other requests may reuse the record, on the monotonic clock in milliseconds. */
   reusableUntil?: number
+  /** Set by the look-up of a poll. */
+  readonly readHead?: ReadHead
 }
 
 /** A session's record. The membership is read with each request, so that a removed person loses access at once. */

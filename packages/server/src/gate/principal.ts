@@ -2,6 +2,7 @@ import type { EmbedTheme, Env, Role } from '@keyrail/contract/shared'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
 import type { Network } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
+import type { ReadHead } from './read-head.ts'
 
 export type { Role }
 
@@ -52,6 +53,8 @@ export interface Principal extends KeyLimits {
    * request alone.
    */
   readonly reusableUntil?: number
+  /** The head of the project that a poll names, as its look-up has read it. */
+  readonly readHead?: ReadHead
 }
 
 /** What an embed token grants, as verified for this request. */

@@ -1,5 +1,5 @@
-import { isActiveSql } from '../gate/active.ts'
-import { byRestSql, isLongEndedSql } from '../gate/ended.ts'
+import { isActiveSql } from '../lifecycle/active.ts'
+import { byRestSql, isLongEndedSql } from '../lifecycle/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import { RightNotEnded } from '../platform/db/touch.ts'
 import type { Tx } from '../platform/db/transaction.ts'

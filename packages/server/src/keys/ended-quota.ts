@@ -1,4 +1,4 @@
-import { endedMax, type Maker, makeWay, tooManyEnded } from '../gate/ended.ts'
+import { endedMax, type Maker, makeWay, tooManyEnded } from '../lifecycle/ended.ts'
 import type { Clock } from '../platform/clock.ts'
 import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import type { Tx } from '../platform/db/transaction.ts'

@@ -1,5 +1,5 @@
 import type { Env } from '@keyrail/contract/shared'
-import { byEndSql, type EndedRow, hasEndedSql, isLeakedSql, turnSql } from '../gate/ended.ts'
+import { byEndSql, type EndedRow, hasEndedSql, isLeakedSql, turnSql } from '../lifecycle/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { KeyPlace } from './rows.ts'

@@ -1,6 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { KeyStatus } from '@keyrail/contract/vendor/keys'
-import { isActiveSql } from '../gate/active.ts'
+import { isActiveSql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { ListBounds } from '../platform/paging/list-leg.ts'

@@ -1,5 +1,5 @@
-import { isActiveSql } from '../gate/active.ts'
 import type { Sight } from '../gate/principal.ts'
+import { isActiveSql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'

@@ -1,6 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import { activeKeysMax, attentionMax, examplesMax } from '@keyrail/contract/vendor/overview'
-import { isActiveSql } from '../gate/active.ts'
+import { isActiveSql } from '../lifecycle/active.ts'
 import { sql } from '../platform/db/connection.ts'
 import { versionSql } from '../platform/db/failover/raised.ts'
 import { readInOrder } from '../platform/db/pool/read-in-order.ts'

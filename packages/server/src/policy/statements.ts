@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { isActiveSql } from '../gate/active.ts'
+import { isActiveSql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
 import type { Feature, Features } from './features.ts'

@@ -9,7 +9,7 @@ import type {
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { type Role, roles, sightOf, type VendorPrincipal } from '../gate/principal.ts'
-import { overlapEnd } from '../keys/lifecycle.ts'
+import { overlapEnd } from '../lifecycle/overlap.ts'
 import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { endRights } from '../platform/db/right.ts'

@@ -1,6 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
-import { isActiveSql } from '../gate/active.ts'
-import { byEndSql, type EndedRow, hasEndedSql, turnSql } from '../gate/ended.ts'
+import { isActiveSql } from '../lifecycle/active.ts'
+import { byEndSql, type EndedRow, hasEndedSql, turnSql } from '../lifecycle/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { SecretKeyRow } from './sql.ts'

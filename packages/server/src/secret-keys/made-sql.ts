@@ -1,6 +1,6 @@
-import { isActiveSql } from '../gate/active.ts'
 import { keysMadeSql } from '../gate/made.ts'
 import type { Sight } from '../gate/principal.ts'
+import { isActiveSql } from '../lifecycle/active.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { Listed } from '../platform/paging/listed.ts'

@@ -1,4 +1,4 @@
-import { endedMax, type Maker, makeWay, tooManyEnded } from '../gate/ended.ts'
+import { endedMax, type Maker, makeWay, tooManyEnded } from '../lifecycle/ended.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import {

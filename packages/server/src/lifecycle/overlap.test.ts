@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { outlives, overlapEnd } from './lifecycle.ts'
+import { outlives, overlapEnd } from './overlap.ts'
 
 const time = fc.integer({ min: 0, max: 4_102_444_800_000 })
 const maybeTime = fc.option(time)
