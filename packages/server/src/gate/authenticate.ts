@@ -105,6 +105,7 @@ const toPrincipal = (key: SecretKeyRecord): Principal => ({
   projectIds: key.projectIds,
   networks: key.networks,
   ...(key.reusableUntil !== undefined && { reusableUntil: key.reusableUntil }),
+  ...(key.readHead !== undefined && { readHead: key.readHead }),
 })
 
 const personPrincipal = ({ id, userId, membership, isUnproven, isVerified }: SessionRecord): Principal => ({

@@ -1,5 +1,6 @@
 import type { DeltaQuery } from '@keyrail/contract/feed'
 import type { VendorPrincipal } from '../gate/principal.ts'
+import type { PolicyHead } from '../gate/read-head.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import type { Db } from '../platform/db/db.ts'
 import { OpenBody } from '../platform/http/body/open-body.ts'
@@ -9,12 +10,13 @@ import { iso } from '../platform/time.ts'
 import { heldFeature } from './features.ts'
 import type { PolicyNeeds } from './needs.ts'
 import { heldBy } from './nodes.ts'
+import { headOf, sendPage, tenantsOf } from './page-body.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { preferredWait } from './prefer.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
-import { headOf, pageBytesMax, sendPage, sendSnapshot, sharedDb, tenantsOf } from './snapshot.ts'
-import { type PolicyHead, readChangesSince } from './sql.ts'
+import { pageBytesMax, sendSnapshot, sharedDb } from './snapshot.ts'
+import { readChangesSince } from './sql.ts'
 
 type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
 

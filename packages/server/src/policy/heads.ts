@@ -1,8 +1,9 @@
+import type { PolicyHead } from '../gate/read-head.ts'
 import { requireSame } from '../platform/db/failover/timeline.ts'
 import type { Lane } from '../platform/db/lanes/lane.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import type { Row } from '../platform/db/lanes/spec.ts'
-import { findHeads, type PolicyHead } from './sql.ts'
+import { findHeads } from './sql.ts'
 
 export interface ProjectRef {
   workspaceId: string

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
-import type { PolicyHead } from './sql.ts'
+import type { PolicyHead } from '../gate/read-head.ts'
 import { createWatch } from './watch.ts'
 
 const harness = await startHarness()

@@ -1,11 +1,12 @@
-import { type FindKey, keyPrincipal } from '../gate/authenticate.ts'
+import type { FindKey } from '../gate/authenticate.ts'
 import { type FindCredential, type SecretKeyRecord, toRecord } from '../gate/lookup.ts'
 import type { Principal } from '../gate/principal.ts'
+import type { PolicyHead } from '../gate/read-head.ts'
 import { requireSame } from '../platform/db/failover/timeline.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { toHead } from './heads.ts'
-import { findPolls, type PolicyHead } from './sql.ts'
+import { findPolls } from './sql.ts'
 
 interface Poll {
   /** The SHA-256 of a secret key. */
@@ -19,9 +20,6 @@ interface Poll {
  * @param find finds the key where the URL names no project in the usual form.
  */
 export type PollKeys = (find: FindCredential) => FindKey
-
-/** The head that was read with the credential of a principal. Each look-up makes a new record, so a new principal. */
-const heads = new WeakMap<Principal, { projectId: string; head: PolicyHead | null }>()
 
 /** Most nodes write `project_id` like this. The handler reads every other form, after the gate. */
 const projectIn = /[?&]project_id=([\da-f-]{36})(?:&|$)/i
@@ -41,9 +39,7 @@ export function openPollKeys(lanes: Lanes): PollKeys {
       for (const row of rows) {
         const at = Number(row.place) - 1
         const { projectId } = polls[at] as Poll
-        const key = toRecord(row)
-        heads.set(keyPrincipal(key), { projectId, head: toHead(row) })
-        found[at] = key
+        found[at] = { ...toRecord(row), readHead: { projectId, head: toHead(row) } }
       }
       return found
     },
@@ -60,7 +56,5 @@ export function openPollKeys(lanes: Lanes): PollKeys {
 }
 
 /** @returns null for a project that the workspace does not have; undefined when the head must be read by itself. */
-export function headReadWith(principal: Principal, projectId: string): PolicyHead | null | undefined {
-  const read = heads.get(principal)
-  return read?.projectId === projectId ? read.head : undefined
-}
+export const headReadWith = ({ readHead }: Principal, projectId: string): PolicyHead | null | undefined =>
+  readHead?.projectId === projectId ? readHead.head : undefined

@@ -1,18 +1,18 @@
 import type { SnapshotQuery } from '@keyrail/contract/feed'
 import type { VendorPrincipal } from '../gate/principal.ts'
+import type { PolicyHead } from '../gate/read-head.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import { Deadline } from '../platform/concurrency/deadline.ts'
 import type { Db } from '../platform/db/db.ts'
-import { OpenBody } from '../platform/http/body/open-body.ts'
 import { matches } from '../platform/http/body/shared-body.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
-import { iso } from '../platform/time.ts'
 import type { PolicyNeeds } from './needs.ts'
 import { heldBy } from './nodes.ts'
+import { sendPage, toPage } from './page-body.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
-import { type PolicyHead, readSnapshotPage } from './sql.ts'
+import { readSnapshotPage } from './sql.ts'
 
 /** The position of a walk: the version at which it began, and the last id of its last page. */
 interface Position {
@@ -90,29 +90,6 @@ export async function sendSnapshot(
 /** Builds a page for all who ask: the time of one caller must not end it for the others. */
 export const sharedDb = ({ budgets }: PolicyNeeds, db: Db): Db => db.by(new Deadline(budgets.requestMs))
 
-/**
- * Sends a shared body with the time of this answer.
- * @param heldMs for how long the answer was held before the last look at the head; null: it says nothing of that.
- */
-export async function sendPage(
-  { clock, policy }: PolicyNeeds,
-  call: Pick<Call<VendorPrincipal, unknown, unknown>, 'header'>,
-  scope: FeedScope,
-  page: OpenBody,
-  headers: Record<string, string>,
-  heldMs: number | null = null,
-): Promise<Answer> {
-  const held = heldMs === null ? '' : `,"held_ms":${heldMs}`
-  const takes = scope.takesRefusals ? ',"takes_refusals":true' : ''
-  const end = `${held}${takes},"generated_at":${JSON.stringify(iso(new Date(clock.now())))}}`
-  const { body, encoding } = await page.encoded(call.header('accept-encoding'), end)
-  await policy.sendTurns(scope.workspaceId, body.bytes)
-  return {
-    body,
-    headers: { ...headers, ...(encoding !== 'identity' && { 'content-encoding': encoding }) },
-  }
-}
-
 /** Every page states the version at which the walk began. The next delta has what changed since. */
 async function makePage(
   deps: PolicyNeeds,
@@ -140,39 +117,6 @@ async function makePage(
     nextCursor,
   })
 }
-
-interface Content {
-  version: number
-  deleted: boolean
-  /** JSON without the brackets. */
-  keys: string
-  tenants: string
-  nextCursor: string | null
-}
-
-function toPage(scope: FeedScope, { version, deleted, keys, tenants, nextCursor }: Content): FeedPage {
-  const head = JSON.stringify({
-    object: 'policy_snapshot',
-    ...headOf(scope, version, deleted),
-    next_cursor: nextCursor,
-  })
-  const body = new OpenBody(`${head.slice(0, -1)}${tenantsOf(scope, tenants)},"keys":[${keys}]`)
-  return { body, bytes: body.bytes, isLasting: true }
-}
-
-/** The list of tenants as a member, if a feature asks for it. It precedes the keys, which refer to it. */
-export const tenantsOf = ({ hasTenants }: FeedScope, tenants: string) =>
-  hasTenants ? `,"tenants":[${tenants}]` : ''
-
-/** The first members of every body of the feed. Its last one is `generated_at`, the time of the answer. */
-export const headOf = (scope: FeedScope, version: number, deleted: boolean) => ({
-  workspace_id: scope.workspaceId,
-  project_id: scope.projectId,
-  env: scope.env,
-  version,
-  project_deleted: deleted,
-  ...(scope.features !== null && { features: scope.features }),
-})
 
 /** A cursor is valid only for the scope that it was issued for. */
 const cursorList = (scope: FeedScope) => `policy ${scopeName(scope)}`

@@ -1,5 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import { recordColumns } from '../gate/lookup.ts'
+import type { PolicyHead } from '../gate/read-head.ts'
 import { sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
@@ -7,13 +8,6 @@ import { isFullSql, isLiveSql, liveInterval } from './live.ts'
 import type { FeedStatements } from './statements.ts'
 
 /** The version and the floor of a project's policy. */
-export interface PolicyHead {
-  version: number
-  /** The lowest version that a delta can start from. */
-  floor: number
-  deleted: boolean
-}
-
 /** Policy heads of many projects, by their index in the arrays; the version is null for a missing project. */
 export const findHeads = sql(
   'policy.find_heads',

@@ -1,8 +1,8 @@
+import type { PolicyHead } from '../gate/read-head.ts'
 import type { Hints } from '../platform/db/listen/hints.ts'
 import { policyTopic } from './changes.ts'
 import { type Heads, type ProjectRef, refKey } from './heads.ts'
 import { type HeldMax, HeldPlaces } from './held-places.ts'
-import type { PolicyHead } from './sql.ts'
 
 /** Holds requests until the policy of a project has another version than they have. */
 export interface Watch {
