@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { exportsMax } from '../packages/server/src/audit/exports.ts'
 import { inFlightMax, ownEndsInFlightMax } from '../packages/server/src/gate/in-flight.ts'
 import { identifiedAMinute, updatedAMinute } from '../packages/server/src/keys/turns.ts'
-import { freeFailures } from '../packages/server/src/people/account-failures.ts'
+import { freeFailures } from '../packages/server/src/people/sign-in-guard.ts'
 import { mostWaiting } from '../packages/server/src/platform/concurrency/batching.ts'
 import { waitingMax } from '../packages/server/src/platform/crypto/password.ts'
 import {

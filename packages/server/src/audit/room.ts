@@ -1,3 +1,13 @@
+/**
+ * The audit log and its hash chain. `chain.ts` has the bytes of a row, `append.ts` writes it as the last of a
+ * transaction, `changes.ts` says what an update changed. `actions.ts` is what the routes do: `list.ts` with
+ * `list-sql.ts` reads rows (`address-place.ts`: the addresses of callers beside them), `export.ts` sends all as
+ * `lines.ts`, within the bounds of `exports.ts`. `checkpoint.ts` signs a head, `signed-head.ts` compares with it.
+ * `verify.ts` checks a chain: `verify-thread.ts` and `verify-worker.ts` in a thread, `verify-run.ts` piece by piece over
+ * `copied-rows.ts`, `chain-lines.ts` tells the progress, `verify-file.ts` checks an export. `resource.ts` is the shape
+ * of the API, `upkeep.ts` checks every chain now and then.
+ */
+
 import type { Room } from '../gate/room.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Connection } from '../platform/db/connection.ts'

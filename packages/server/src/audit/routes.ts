@@ -1,8 +1,3 @@
-/**
- * The audit log and its hash chain. `chain.ts` has the bytes, `append.ts` writes a row, `list.ts` reads rows, and
- * `verify.ts` checks a chain in a separate thread; `chain-lines.ts` says how far it is.
- */
-
 import { auditRoutes } from '@keyrail/contract/routes/audit'
 import { readers } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'

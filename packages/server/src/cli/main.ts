@@ -1,3 +1,11 @@
+/**
+ * The `keyrail` command, the only place that reads the environment. A file for each verb: `migrate.ts`, `roles.ts`,
+ * `audit.ts`, `policy.ts`, `person.ts`, `secret-keys.ts`, `signing-key.ts`, `encryption.ts`; folders for `serve/`,
+ * `dev/`, `doctor/`, `backup/`, `workspace/`. `settings.ts` has the settings of all, `database.ts`, `connections.ts` and
+ * `own-db.ts` open the database, `unreachable.ts` explains why one does not answer, `encryption-key.ts` finds the key.
+ * `ask.ts`, `output.ts`, `progress.ts`, `spans.ts` and `failure.ts` talk to the person.
+ */
+
 import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addAuditCommand } from './audit.ts'

@@ -3,21 +3,57 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { sendFile } from '../platform/http/serve-static.ts'
 import { Refusal } from '../platform/refusal.ts'
+import type { Dashboard } from './dashboard.ts'
 import { linkNotice } from './link-notice.ts'
-import type { DashboardNeeds } from './needs.ts'
 import { buildingNotice, buildingRetryAfter, failedNotice } from './notice.ts'
 import { pageHeadersWith } from './policy.ts'
 import { sendNotice, unavailable } from './send-notice.ts'
-import { serveBeside } from './serve-beside.ts'
-import { serveWidget } from './serve-widget.ts'
+import { widgetPlace } from './widget.ts'
+
+/** What this room needs from outside; `deps.ts` has it. */
+interface DashboardNeeds {
+  readonly config: {
+    readonly dashboard: 'on' | 'off'
+    readonly passwordMinLength: number
+    readonly signUp: 'open' | 'invited' | 'closed'
+    readonly mail: { readonly route: { readonly kind: 'folder' | 'smtp' } }
+  }
+  /** Whether this installation waits for its first account. */
+  readonly firstAccount: { isMissing(): Promise<boolean> }
+  readonly dashboard: Dashboard
+  readonly randomBytes: (size: number) => Buffer
+}
+
+function serveWidget(app: FastifyInstance, dashboard: Dashboard): void {
+  app.get<{ Params: { file: string } }>(`${widgetPlace}/:file`, async (request, reply) => {
+    const shown = await dashboard.shown()
+    if (shown.kind === 'building')
+      throw new Refusal('unavailable', 'The widget is being built.', {
+        headers: { 'retry-after': buildingRetryAfter },
+      })
+    const file = shown.kind === 'built' ? shown.build.widget.get(request.params.file) : undefined
+    if (file === undefined) throw new Refusal('route_not_found')
+    return sendFile(request, reply, file)
+  })
+}
 
 /**
- * The dashboard: static files, and one page at many addresses whose script calls the API like any other client.
- *
- * `dashboard.ts` holds the build or what happened to it, `read-build.ts` reads the files, `notice.ts` and `link-notice.ts`
- * have the pages without a build, `policy.ts` the headers. `widget.ts` keeps the widget, which is built with the dashboard, and
- * `serve-widget.ts` serves it. `serve-beside.ts` serves the manual and the packages, `send-notice.ts` sends a page in place of one that is not there.
+ * What belongs to this very version: the manual, a page for each code of an error, to which `type` of a problem leads, and the
+ * packages that a vendor installs.
  */
+function serveBeside(app: FastifyInstance, dashboard: Dashboard): void {
+  for (const address of ['/guides', '/guides/*', '/errors/:code', '/packages/:file'])
+    app.get(address, async (request, reply) => {
+      const shown = await dashboard.shown()
+      if (shown.kind === 'building')
+        return sendNotice(request, reply, buildingNotice, unavailable(buildingRetryAfter))
+      if (shown.kind === 'failed') return sendNotice(request, reply, failedNotice, unavailable('60'))
+      const { pathname } = new URL(request.raw.url ?? '', 'http://localhost')
+      const file = shown.build.beside.get(pathname.replace(/\/$/, ''))
+      if (file === undefined) throw new Refusal('route_not_found')
+      return sendFile(request, reply, file)
+    })
+}
 
 const linkAddresses: readonly string[] = Object.values(mailedPages)
 

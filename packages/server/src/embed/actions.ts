@@ -6,6 +6,7 @@ import type {
   EmbedKeyUpdate,
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
+import type { Key } from '@keyrail/contract/vendor/keys'
 import type { TenantCreate } from '@keyrail/contract/vendor/tenants'
 import type { KeyUsage } from '@keyrail/contract/vendor/usage'
 import { actorOf } from '../audit/append.ts'
@@ -25,8 +26,25 @@ import { Refusal } from '../platform/refusal.ts'
 import { meetTenant } from '../tenants/meet.ts'
 import { readKeyUsage } from '../usage/key-usage.ts'
 import type { EmbedNeeds } from './needs.ts'
-import { toEmbedKey } from './resource.ts'
 import { keyScopesOf } from './session.ts'
+
+/** A key as the tenant's browser sees it. Fields are listed one by one, so that new fields of keys stay hidden. */
+const toEmbedKey = (key: Key): EmbedKey => ({
+  object: key.object,
+  id: key.id,
+  name: key.name,
+  display_prefix: key.display_prefix,
+  scopes: key.scopes,
+  rate_limits: key.rate_limits,
+  expires_at: key.expires_at,
+  revoked_at: key.revoked_at,
+  revoked_reason: key.revoked_reason,
+  rotated_from: key.rotated_from,
+  rotated_to: key.rotated_to,
+  last_used_at: key.last_used_at,
+  updated_at: key.updated_at,
+  created_at: key.created_at,
+})
 
 export async function listEmbedKeys(
   { cursors }: EmbedNeeds,

@@ -1,3 +1,8 @@
+/**
+ * The browser of a tenant. `mint.ts` makes tokens in the form of `signed-token.ts` and stores nothing, `session.ts`
+ * returns what a token allows, `actions.ts` manages the keys of the tenant.
+ */
+
 import type { Room } from '../gate/room.ts'
 import type { Clock } from '../platform/clock.ts'
 import { makeSigningKey, openSigningKeys } from '../platform/crypto/signing-keys.ts'

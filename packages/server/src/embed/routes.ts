@@ -1,8 +1,3 @@
-/**
- * The tenant's own browser. `mint.ts` makes tokens and stores nothing, `session.ts` returns what a token allows,
- * and `actions.ts` manages the tenant's keys.
- */
-
 import { embedRoutes } from '@keyrail/contract/routes/embed'
 import { overlapHoursDefault } from '@keyrail/contract/shared'
 import { backends, withinProjects } from '../gate/access.ts'

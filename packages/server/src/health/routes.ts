@@ -1,9 +1,14 @@
-/** Liveness without any I/O, and readiness: the database responds and its schema is new enough. Also under /v1. */
-
 import { healthRoutes } from '@keyrail/contract/routes/health'
 import { servedWith } from '../gate/serve.ts'
+import type { Readiness } from '../platform/db/failover/readiness.ts'
 import { Refusal } from '../platform/refusal.ts'
-import type { HealthNeeds } from './needs.ts'
+
+/** What the routes of this room need from outside; `deps.ts` has it. */
+interface HealthNeeds {
+  readonly readiness: Readiness
+  /** Aborted when the process is about to stop. */
+  readonly leaving: AbortSignal
+}
 
 const serve = servedWith<HealthNeeds>()
 

@@ -1,8 +1,3 @@
-/**
- * Requests that must execute once. `verdict.ts` is the rule, `claims.ts` and `ends.ts` are its lanes, and `answer.ts`
- * reads what is replayed.
- */
-
 import { idempotencyRoutes } from '@keyrail/contract/routes/idempotency'
 import { nodes, withinProjects } from '../gate/access.ts'
 import { readBy, servedWith } from '../gate/serve.ts'

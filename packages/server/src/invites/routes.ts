@@ -1,8 +1,3 @@
-/**
- * Invitations. `actions.ts` creates and revokes them, `letters.ts` writes the mail, `shown.ts` says the same to the holder
- * of a token, and `joining.ts` lets the room of members accept one.
- */
-
 import { inviteRoutes } from '@keyrail/contract/routes/invites'
 import { owners, readers, unlimitedOnly } from '../gate/access.ts'
 import type { CommonNeeds } from '../gate/common-needs.ts'

@@ -1,9 +1,22 @@
+/**
+ * Keys issued to tenants. `issue.ts` creates and rotates, `actions.ts` reads, updates and revokes, `cascade.ts` revokes
+ * with a tenant or project, `delete-ended.ts` deletes. `search.ts` with `search-sql.ts` and `identify.ts` find keys
+ * without their ids. `quota.ts` bounds active keys, `ended-quota.ts` with `ended-sql.ts` ended ones, `turns.ts` how
+ * often a caller may do something. `rows.ts` has the stored shapes, `resource.ts` those of the API, `known-scopes.ts`
+ * what a project says about scopes. `end-sql.ts`, `project-sql.ts` and `find-tenant.ts` are statements for other rooms,
+ * `tenant-keys.ts` serves the embed plane.
+ */
+
 import type { Room } from '../gate/room.ts'
 import type { Clock } from '../platform/clock.ts'
+import { type Chore, pruneSome } from '../platform/db/upkeep.ts'
+import { pruneKeyRows } from './end-sql.ts'
 import { createEndedQuota } from './ended-quota.ts'
 import { routes } from './routes.ts'
 import { createKeyTurns } from './turns.ts'
-import { pruneEndedKeys } from './upkeep.ts'
+
+/** Deletes keys ninety days after they were revoked or expired. The audit log keeps what happened to them. */
+export const pruneEndedKeys: Chore = { name: 'ended keys', run: client => pruneSome(client, pruneKeyRows) }
 
 interface Outside {
   readonly config: Parameters<typeof createEndedQuota>[0]

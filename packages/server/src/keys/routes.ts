@@ -1,10 +1,3 @@
-/**
- * Keys issued to tenants. `issue.ts` creates and rotates, `actions.ts` reads, updates and revokes, `search.ts` and
- * `identify.ts` find keys without their ids, `../lifecycle/overlap.ts` has the rules as values, `rows.ts` the stored shapes,
- * `resource.ts` those of the API, `known-scopes.ts` what a project says about scopes, `turns.ts` how often a caller may do
- * something, and `tenant-keys.ts` serves the embed plane.
- */
-
 import { keyRoutes } from '@keyrail/contract/routes/keys'
 import { overlapHoursDefault } from '@keyrail/contract/shared'
 import { editors, owners, readers, withinProjects } from '../gate/access.ts'

@@ -6,7 +6,7 @@ import { issueKey, leakOnce, makeVendor } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
 import { pruneChanges } from '../policy/upkeep.ts'
 import { pruneKeyRows } from './end-sql.ts'
-import { pruneEndedKeys } from './upkeep.ts'
+import { pruneEndedKeys } from './room.ts'
 
 const harness = await startHarness()
 const { ask, query } = harness

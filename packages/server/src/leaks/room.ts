@@ -1,3 +1,10 @@
+/**
+ * Credentials that a code host reports as leaked. `codehost-keys.ts` with `read-keys.ts` verifies the sender,
+ * `reports.ts` remembers reports, `at-once.ts` bounds how many are under way. `actions.ts` goes through a report,
+ * `find-leaked.ts` finds its credentials, `revoke.ts` ends one. `report-letters.ts` queues the mail of `letters.ts`.
+ * `upkeep.ts` forgets old reports.
+ */
+
 import type { Room } from '../gate/room.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'

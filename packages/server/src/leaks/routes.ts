@@ -1,8 +1,3 @@
-/**
- * Credentials that a code host reports as leaked. `codehost-keys.ts` verifies the sender, `actions.ts` goes through a
- * report, and `revoke.ts` ends one credential.
- */
-
 import { leakRoutes } from '@keyrail/contract/routes/leaks'
 import { unauthenticated } from '../gate/authenticate.ts'
 import { servedWith } from '../gate/serve.ts'

@@ -1,3 +1,5 @@
+/** When keys and secret keys are active (here), have ended (`ended.ts`), or overlap with a successor (`overlap.ts`). */
+
 /**
  * SQL for whether a key or a secret key is active: neither revoked nor expired, by the store's clock. At the moment of its
  * expiry a key has expired.

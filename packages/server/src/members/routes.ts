@@ -1,5 +1,3 @@
-/** Members of a workspace and their roles. `accept.ts` makes a person a member, `join.ts` writes the row. */
-
 import { memberRoutes } from '@keyrail/contract/routes/members'
 import { owners, readers, unlimitedOnly } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'

@@ -1,5 +1,3 @@
-/** The state of a workspace in one answer. `sql.ts` bounds what each figure reads. */
-
 import { overviewRoutes } from '@keyrail/contract/routes/overview'
 import { liveReaders } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { madePassword, makePerson } from '../../test/people.ts'
 import { connect } from '../platform/db/connection.ts'
+import { pruneSessions } from './room.ts'
 import { sessionPlaces } from './session-sql.ts'
-import { pruneSessions } from './upkeep.ts'
 
 const harness = await startHarness()
 const { ask, query } = harness

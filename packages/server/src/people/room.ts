@@ -1,15 +1,39 @@
+/**
+ * Accounts and sessions of people, outside any workspace. `accounts.ts` signs up (`password-rules.ts`,
+ * `first-account.ts`), `proofs.ts` accepts mailed tokens, `letters.ts` writes them, `sessions.ts` with `session-sql.ts`
+ * signs in: `find-account.ts` in a lane, `device-lane.ts` knows the device, `sign-in-guard.ts`, `network-failures.ts`
+ * and `sign-in-turns.ts` bound guesses. `standing.ts` is what other rooms may ask about a person, `vouching.ts` with
+ * `vouching-sql.ts` who stands for whom, `unproven.ts` with `unproven-sql.ts` what an account that proved its address
+ * late made. `address.ts` keeps and erases addresses, `own-event.ts` records what a person did, `removal.ts` deletes an
+ * account, `resource.ts` is the shape of the API, `restored.ts` ends sessions after a restore.
+ */
+
 import type { Room } from '../gate/room.ts'
 import type { Budgets } from '../platform/budgets.ts'
-import type { Clock } from '../platform/clock.ts'
-import { sleepUnless } from '../platform/clock.ts'
+import { type Clock, sleepUnless } from '../platform/clock.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
+import { type Chore, untilNone } from '../platform/db/upkeep.ts'
 import { openFindAccount } from './find-account.ts'
 import { openFirstAccount } from './first-account.ts'
 import { personLetters } from './letters.ts'
 import { routes } from './routes.ts'
+import { pruneCrowdedSessionRows, pruneSessionRows } from './session-sql.ts'
 import { createSignInGuard } from './sign-in-guard.ts'
-import { pruneSessions, pruneTokens } from './upkeep.ts'
+import { pruneTokenRows } from './sql.ts'
+
+/** Deletes ended sessions after thirty days, those of a person with a thousand newer ones at once; and used or expired mail tokens. */
+export const pruneSessions: Chore = {
+  name: 'ended sessions',
+  async run(client) {
+    const prune = (statement: string) => untilNone(async () => (await client.query(statement)).rowCount ?? 0)
+    return (await prune(pruneSessionRows)) + (await prune(pruneCrowdedSessionRows))
+  },
+}
+const pruneTokens: Chore = {
+  name: 'mailed tokens',
+  run: client => untilNone(async () => (await client.query(pruneTokenRows)).rowCount ?? 0),
+}
 
 interface Outside {
   readonly config: { readonly authPerIp: number | null }

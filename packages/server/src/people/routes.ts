@@ -1,8 +1,3 @@
-/**
- * Accounts and sessions of people, outside any workspace. `accounts.ts` signs up, `sessions.ts` signs in, `proofs.ts`
- * accepts mailed tokens, and `standing.ts` is what other rooms may ask about a person.
- */
-
 import { peopleRoutes } from '@keyrail/contract/routes/people'
 import { servedWith } from '../gate/serve.ts'
 import { changePassword, getMe, signUp, updateMe } from './accounts.ts'

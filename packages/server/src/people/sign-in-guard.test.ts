@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { openStage } from '../../test/sign-in-stage.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { checksAtOnce, fewestAtOnce, freeFailures, holdMsOf, quietMs } from './account-failures.ts'
+import { checksAtOnce, fewestAtOnce, freeFailures, holdMsOf, quietMs } from './sign-in-guard.ts'
 import { waitingMax, waitingOfNetworkMax } from './sign-in-turns.ts'
 
 const isTooMany = (outcome: unknown) => outcome instanceof Refusal && outcome.code === 'too_many_requests'

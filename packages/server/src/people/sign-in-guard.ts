@@ -1,9 +1,32 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
 import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
-import { checksAtOnce, holdMsOf, quietMs } from './account-failures.ts'
 import { createNetworkFailures } from './network-failures.ts'
 import { Turns } from './sign-in-turns.ts'
+
+/** Failures in a row that cost nothing: so often a person may be wrong. */
+export const freeFailures = 10
+
+/** The longest that the answer of a failure is held, in ms. */
+const holdMsMax = 4_000
+
+const firstHoldMs = 250
+
+/** Checks of one account that may be under way beyond the free failures. */
+export const fewestAtOnce = 4
+
+/** How long without a failure until an account's are forgotten, in ms. */
+export const quietMs = 15 * 60_000
+
+/** How long the answer of a failure is held that makes it so many in a row: 0.25, 0.5, 1, 2, then 4 s. */
+export const holdMsOf = (failures: number): number =>
+  failures <= freeFailures ? 0 : Math.min(holdMsMax, firstHoldMs * 2 ** (failures - freeFailures - 1))
+
+/**
+ * How many checks may be under way after so many failures in a row. Those that are under way may all fail, so as many
+ * as are still free; held answers count as under way, which makes four of them in four seconds one guess a second.
+ */
+export const checksAtOnce = (failures: number): number => Math.max(fewestAtOnce, freeFailures - failures)
 
 /** Maximum idle accounts whose failures are remembered, about 200 bytes each. */
 const accountsMax = 50_000

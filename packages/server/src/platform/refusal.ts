@@ -1,3 +1,10 @@
+/**
+ * What every room may use and what knows no room: shelves for `db/`, `http/`, `mail/`, `crypto/`, `jobs/`,
+ * `concurrency/`, `paging/`, `observe/`, `network/`, `files/`, `host/`. Here: `refusal.ts`, an error of the catalogue,
+ * and `budgets.ts`, how long the service waits for its stores; `clock.ts`, `time.ts` and `ids.ts`; `chores.ts`, the
+ * upkeep of the tables below.
+ */
+
 import type { ErrorCode, FieldFault } from '@keyrail/contract/errors'
 
 /** The part of a principal that a security event needs. */

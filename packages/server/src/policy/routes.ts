@@ -1,9 +1,3 @@
-/**
- * What nodes need to verify keys. `changes.ts` raises versions and floors; `snapshot.ts` and `delta.ts` answer polls,
- * `pages.ts` shares what is encoded once, `watch.ts` holds polls, `nodes.ts` keeps what each node has acknowledged,
- * `fleet.ts` lists them, and `propagation.ts` waits for them.
- */
-
 import { policyRoutes } from '@keyrail/contract/routes/policy'
 import { nodes, readers, withinProjects } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'

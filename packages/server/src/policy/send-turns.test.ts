@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextPass } from 'node:timers/promises'
-import { createSendTurns } from './send-turns.ts'
+import { createSendTurns } from './service.ts'
 
 const large = 64 * 1_024
 

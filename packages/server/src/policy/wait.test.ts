@@ -10,7 +10,7 @@ import { issueKey, makeVendor } from '../../test/vendor.ts'
 import { buildApp } from '../app.ts'
 import { openDeps } from '../deps.ts'
 import { serviceBudgets } from '../platform/budgets.ts'
-import { preferredWait } from './prefer.ts'
+import { preferredWait } from './delta.ts'
 import { createWatch } from './watch.ts'
 
 /** Long polls over a real socket. */

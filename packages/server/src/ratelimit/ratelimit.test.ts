@@ -142,7 +142,7 @@ test('a check writes no audit row and does not wait for locks on the workspace o
 })
 
 test('rows whose counters no longer count are deleted', async () => {
-  const { pruneCounters } = await import('./upkeep.ts')
+  const { pruneCounters } = await import('./room.ts')
   const pg = await import('pg')
   const client = new pg.default.Client(harness.connection)
   await client.connect()

@@ -1,14 +1,31 @@
+/**
+ * Rate-limit checks. `subject.ts` is what a check counts, `window.ts` the arithmetic, `fold.ts` charges all rules or
+ * none, `answer.ts` makes the verdict. A `store.ts` has the counters: `postgres.ts` with `stored-counters.ts`, or
+ * `redis/redis.ts`; `open-counters.ts` chooses. `counter-rows.ts` bounds the rows, `invented.ts` finds counters of ids
+ * that do not exist.
+ */
+
 import type { Room } from '../gate/room.ts'
 import type { Budgets } from '../platform/budgets.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import type { Errands } from '../platform/db/pool/errands.ts'
+import { type Chore, untilNone } from '../platform/db/upkeep.ts'
 import { nearestToLimit } from '../platform/observe/figures.ts'
 import type { Logger } from '../platform/observe/log.ts'
 import type { Metrics } from '../platform/observe/metrics.ts'
 import { openCounters } from './open-counters.ts'
 import { routes } from './routes.ts'
+import { removeCounters } from './sql.ts'
 import type { CounterStore } from './store.ts'
-import { pruneCounters } from './upkeep.ts'
+
+const rowsAtOnce = 1_000
+
+/** Deletes the rows of subjects whose counters no longer count. Rows that a check has locked are skipped. */
+export const pruneCounters: Chore = {
+  name: 'rate-limit counters',
+  run: client =>
+    untilNone(async () => (await client.query({ ...removeCounters, values: [rowsAtOnce] })).rowCount ?? 0),
+}
 
 interface Outside {
   readonly config: Parameters<typeof openCounters>[0]

@@ -1,16 +1,16 @@
-/**
- * Rate-limit checks. `window.ts` is the arithmetic, `fold.ts` charges all rules or none, `postgres.ts` and
- * `redis/redis.ts` store counters, `counter-rows.ts` and `redis/quota.ts` bound how many there are, `redis/pressure.ts` on a
- * server that is nearly full, and `answer.ts` makes the verdict.
- */
-
 import { ratelimitRoutes } from '@keyrail/contract/routes/ratelimit'
 import { nodes, withinProjects } from '../gate/access.ts'
 import { assertSeesProject } from '../gate/principal.ts'
 import { servedWith } from '../gate/serve.ts'
 import { toVerdict } from './answer.ts'
 import type { Check } from './fold.ts'
-import type { RatelimitNeeds } from './needs.ts'
+import type { CounterStore } from './store.ts'
+
+/** What the routes of this room need from outside; `deps.ts` has it. */
+interface RatelimitNeeds {
+  readonly counters: Pick<CounterStore, 'check'>
+  readonly countRateLimit: (verdict: 'allowed' | 'denied') => void
+}
 
 const serve = servedWith<RatelimitNeeds>()
 

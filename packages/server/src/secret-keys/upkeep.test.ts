@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makersOf } from '../../test/makers.ts'
 import { doChores } from '../platform/db/upkeep.ts'
-import { pruneEndedSecretKeys } from './upkeep.ts'
+import { pruneEndedSecretKeys } from './room.ts'
 
 const harness = await startHarness()
 const { ask, query } = harness

@@ -1,11 +1,32 @@
-import type { OwnSecurityEventList, SecurityEventList } from '@keyrail/contract/security-events'
+import type {
+  OwnSecurityEventList,
+  SecurityEvent,
+  SecurityEventList,
+} from '@keyrail/contract/security-events'
 import type { PersonPrincipal, VendorPrincipal } from '../gate/principal.ts'
 import type { Db } from '../platform/db/db.ts'
 import { lowestIdAt } from '../platform/ids.ts'
 import { page } from '../platform/paging/cursor.ts'
+import { iso } from '../platform/time.ts'
+import { nowhere } from './event.ts'
 import type { SecurityEventNeeds } from './needs.ts'
-import { toSecurityEvent } from './resource.ts'
-import { listEventRows, listOwnEventRows, type Wanted } from './sql.ts'
+import { type EventRow, listEventRows, listOwnEventRows, type Wanted } from './sql.ts'
+
+const toSecurityEvent = (row: EventRow): SecurityEvent => ({
+  object: 'security_event',
+  id: row.id,
+  kind: row.kind,
+  workspace_id: row.workspace_id === nowhere ? null : row.workspace_id,
+  user_id: row.user_id,
+  actor_type: row.actor_type as SecurityEvent['actor_type'],
+  actor_id: row.actor_id,
+  ip: row.ip,
+  user_agent: row.user_agent,
+  count: row.count,
+  details: row.details,
+  last_at: iso(row.last_at),
+  created_at: iso(row.created_at),
+})
 
 /** Security events of the workspace and of the accounts of its members. */
 export async function listSecurityEvents(

@@ -1,8 +1,3 @@
-/**
- * Refused credentials, new devices and changed accounts. `record.ts` writes inside a transaction, `writer.ts` and
- * `tally.ts` beside requests; `watch.ts` sees refusals, and `owners.ts` writes to owners.
- */
-
 import { securityEventRoutes } from '@keyrail/contract/routes/security-events'
 import { owners } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'

@@ -7,7 +7,7 @@ import { addMember, madePassword, makeMailedToken, makePerson, openSession } fro
 import { until } from '../../test/until.ts'
 import { leakOnce, makeVendor, type Vendor } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
-import { pruneSecurityEvents } from './upkeep.ts'
+import { pruneSecurityEvents } from './room.ts'
 
 const harness = await startHarness({ trustProxy: 1 })
 const { ask, query, deps, clock } = harness

@@ -1,3 +1,8 @@
+/**
+ * The customers of a vendor. `actions.ts` has the rules, `meet.ts` creates a tenant that a mint names, `resource.ts` is
+ * the shape of the API.
+ */
+
 import type { Room } from '../gate/room.ts'
 import { routes } from './routes.ts'
 

@@ -7,8 +7,8 @@ import { rowsRead } from '../../test/rows-read.ts'
 import { type Fleet, makeFleet } from '../../test/usage-fleet.ts'
 import { makeProject } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
+import { pruneUsageDays } from './room.ts'
 import { listDaily } from './sql.ts'
-import { pruneUsageDays } from './upkeep.ts'
 
 const harness = await startHarness()
 const { ask, query } = harness

@@ -6,7 +6,7 @@ import { startHarness } from '../../test/harness.ts'
 import { makeFleet } from '../../test/usage-fleet.ts'
 import { makeSecretKey } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
-import { pruneRefusals, pruneUsageReports } from './upkeep.ts'
+import { pruneRefusals, pruneUsageReports } from './room.ts'
 
 const harness = await startHarness()
 const { ask, query, setStoreTime } = harness

@@ -1,8 +1,3 @@
-/**
- * Usage of keys, and requests that were refused. `reports.ts` has the lanes that add each report once, with `statements.ts` and
- * `refusals-sql.ts`; `key-usage.ts` and `figures.ts` are what other rooms may show of a key and of the workspace.
- */
-
 import { usageRoutes } from '@keyrail/contract/routes/usage'
 import { liveReaders, nodes, readers, withinProjects } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { startHarness } from '../../test/harness.ts'
 import { makeFleet } from '../../test/usage-fleet.ts'
 import { doChores } from '../platform/db/upkeep.ts'
-import { pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './upkeep.ts'
+import { pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './room.ts'
 
 const harness = await startHarness()
 const { query } = harness

@@ -6,7 +6,7 @@ import { until } from '../../test/until.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
 import { rankByLoad, rankByRows } from './ranking.ts'
-import { pruneWorkspaceLoads } from './upkeep.ts'
+import { pruneWorkspaceLoads } from './room.ts'
 
 const harness = await startHarness()
 const { query, ask } = harness

@@ -1,3 +1,9 @@
+/**
+ * `keyrail backup` and `restore.ts`. `every.ts` repeats into a `folder.ts` with `figures.ts` for a monitor; `check.ts`
+ * restores on trial into a `check-database.ts`. `copy-database.ts` opens what is copied, `copy-progress.ts` shows how
+ * far.
+ */
+
 import { rmSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from '../../config.ts'

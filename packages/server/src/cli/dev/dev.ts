@@ -1,3 +1,5 @@
+/** `keyrail dev`: a service to try, with the `sample.ts` that a developer copies. */
+
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,9 @@
+/**
+ * `keyrail doctor`. Each file has one `check.ts`: `address.ts`, `certificate.ts`, `dashboard.ts`, `database.ts`
+ * (`hosts.ts`, `server.ts`, `rights.ts`, `tables.ts`, `standbys.ts`), `directory.ts`, `encryption.ts`, `mail.ts`,
+ * `process.ts`, `proxies.ts`, `redis.ts`, `sign-up.ts`.
+ */
+
 import type { Command } from 'commander'
 import { systemClock } from '../../platform/clock.ts'
 import { findPlace } from '../../platform/db/embedded/directory.ts'

@@ -1,3 +1,11 @@
+/**
+ * `keyrail serve`: `serve.ts` is the command, `run-service.ts` runs the service until a signal of `stop-signals.ts`
+ * (`drain.ts`). `await-database.ts` waits for a database, `pooler.ts` refuses one that pools transactions,
+ * `connection-quota.ts` counts its connections. Started by root, `confine.ts` plans and `confined-service.ts` starts
+ * `confined-main.ts` with `confined-messages.ts`. `build-dashboard.ts` builds beside it (`build-output.ts`). `banner.ts`
+ * tells the person, `bootstrap-token.ts` makes the first credential, `listening.ts` explains a port that is taken.
+ */
+
 import type { Config } from '../../config.ts'
 import type { Service as WholeService } from '../../main.ts'
 import { type Connection, placeOf } from '../../platform/db/connection.ts'

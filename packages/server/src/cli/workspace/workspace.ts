@@ -1,3 +1,5 @@
+/** `keyrail workspace`: `list.ts`, `adopt.ts`, and removal here. */
+
 import type { Command } from 'commander'
 import type pg from 'pg'
 import type { Config } from '../../config.ts'

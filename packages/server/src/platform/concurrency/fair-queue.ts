@@ -1,3 +1,10 @@
+/**
+ * How work waits and shares. A fair queue gives parties turns: `waiting-callers.ts` are those that wait, `turn-tree.ts`
+ * and `turns.ts` order them, `recent-parties.ts` knows who was active. `batching.ts` sends the calls that wait
+ * (`pending-calls.ts`) together. `deadline.ts` is when a call is answered. `once.ts` and `recently-used.ts` share
+ * values, `thread-pool.ts` has threads, with `lower-priority.ts`.
+ */
+
 import { tooManyInFlight } from '../refusal.ts'
 import { RecentParties } from './recent-parties.ts'
 import type { TurnPath } from './turn-tree.ts'

@@ -1,3 +1,8 @@
+/**
+ * Secrets. `token.ts` draws credentials, `mailed-token.ts` those of links; `password.ts` hashes in `password-worker.ts`,
+ * `weak-passwords.ts` refuses. `sealing.ts` encrypts with `encryption-keys.ts`, `signing-keys.ts` signs embed tokens.
+ */
+
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { type EncryptionKey, encryptionKeyBytes, keyIdBytes } from './encryption-keys.ts'
 

@@ -1,3 +1,8 @@
+/**
+ * Files with secrets that no other account can change. `make-directory.ts` makes their directories, `value-file.ts`
+ * reads a setting from a file, `disk-full.ts` says that the disk is full.
+ */
+
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,

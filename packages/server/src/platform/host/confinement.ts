@@ -1,3 +1,8 @@
+/**
+ * The process and the machine: `confinement.ts` drops rights, `process-status.ts` reads them, `reach.ts` says which
+ * paths an account reaches, `open-files.ts` how many files it may open.
+ */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Account } from '../db/embedded/account.ts'

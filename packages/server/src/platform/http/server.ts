@@ -1,3 +1,11 @@
+/**
+ * HTTP below the routes. `server.ts` listens, `sockets.ts` bounds connections (`quiet-sockets.ts`: those without a
+ * request; `stop-listening.ts`: at the end), `certificate.ts` renews. `headers.ts`, `query.ts`, `user-agent.ts` and
+ * `client.ts` read a request, `validate.ts` compares it with its schema, `body/` its body. `cors.ts` lets pages read,
+ * `problem.ts` makes the error, `serve-static.ts` and `tagged-body.ts` answer unchanged things with 304, `answered.ts`
+ * tells when an answer ended, `request-log.ts` writes one line.
+ */
+
 import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'

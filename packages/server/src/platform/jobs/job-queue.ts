@@ -1,3 +1,5 @@
+/** What is queued in the transaction of a change and done after it. */
+
 import pg from 'pg'
 
 /**

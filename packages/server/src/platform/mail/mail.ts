@@ -1,3 +1,10 @@
+/**
+ * Mail. `queue.ts` queues in the transaction of a change (`charge.ts` bounds it), `worker.ts` sends what waits:
+ * `deliver.ts` writes the `letter.ts` with its `writer-parts.ts`, `message.ts` makes the message (`subject.ts`,
+ * `address.ts`), `transport.ts` sends it by `smtp.ts` or into a `folder.ts` (`prune-folder.ts`). `settings.ts` and
+ * `route.ts` say where mail goes, `reading.ts` counts what waits, `upkeep.ts` ends what is stuck.
+ */
+
 import type { Clock } from '../clock.ts'
 import { onceItSucceeds } from '../concurrency/once.ts'
 import type { Connection } from '../db/connection.ts'

@@ -1,3 +1,8 @@
+/**
+ * Addresses: `cidr.ts` compares ranges, `client-address.ts` reads one, `client-network.ts` is the network that failures
+ * count for, `trusted-proxies.ts` and `loopback.ts` say which count.
+ */
+
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 

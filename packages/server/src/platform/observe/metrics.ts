@@ -1,3 +1,10 @@
+/**
+ * Logs, metrics and traces. `metrics.ts` is what code reports; `prometheus.ts` with `prometheus-parts.ts` keeps it and
+ * `metrics-server.ts` serves it. `figures.ts` are read at each scrape (`platform-figures.ts`: those of the platform),
+ * `readings.ts` from the database. `log.ts` writes lines to `log-output.ts`. `tracing.ts` has spans, `traceparent.ts`
+ * reads those of callers.
+ */
+
 import type { LaneObserver } from '../db/lanes/lane.ts'
 import type { DbObserver } from '../db/pool/pool.ts'
 import type { UpkeepObserver } from '../db/upkeep.ts'

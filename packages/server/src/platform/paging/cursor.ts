@@ -1,3 +1,8 @@
+/**
+ * Lists in pages. `cursor.ts` seals where a page goes on, `list-leg.ts` reads rows within `listed.ts` bytes, `walks.ts`
+ * merges several indexes, `prefix.ts` and `words.ts` search names.
+ */
+
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { invalidField } from '../refusal.ts'
 import { type Listed, pageLimits } from './listed.ts'

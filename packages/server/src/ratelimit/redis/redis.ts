@@ -1,3 +1,11 @@
+/**
+ * Counters in Redis. `redis.ts` is the store: `batch.ts` makes one call of many checks, `script.ts` with
+ * `script-held.ts` decides it in Redis, `keys.ts` names counters. `link.ts` reaches a `node.ts` at `seeds.ts`, of a
+ * cluster by `slots.ts`, `cluster-map.ts` and `shards.ts`, in a `database.ts`; `outage.ts` logs its absence. `quota.ts`
+ * bounds each project, with `wholes.ts` (sums), `memory.ts` and `pressure.ts` (a server that is nearly full) and
+ * `facts.ts` (who is proven); `upkeep.ts` drops counters of invented ids, `clear.ts` those of a workspace.
+ */
+
 import { serviceBudgets } from '../../platform/budgets.ts'
 import { answerCalls, openBatching } from '../../platform/concurrency/batching.ts'
 import { observeBatch } from '../../platform/db/lanes/lane.ts'

@@ -1,3 +1,11 @@
+/**
+ * Backup and restore. A backup is one file: `catalogue.ts` lists tables (`left-out.ts`: what stays out), `snapshot.ts`
+ * and `session.ts` read them at one moment, `format.ts` is its text, `age.ts` and `seal.ts` encrypt it,
+ * `partial-file.ts` writes it whole or not at all. `restore.ts` checks `preconditions.ts`, opens it (`open-dump.ts`,
+ * `reader.ts`, `source.ts`), empties the schema (`drop-schema.ts`) and loads rows (`load.ts`); a trial goes into
+ * `scratch-database.ts`. `progress.ts` tells how far, `refused.ts` is an error for a person.
+ */
+
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'

@@ -1,3 +1,11 @@
+/**
+ * The Postgres that `npm start` brings. `start.ts` finds its `directory.ts` and takes the `lock.ts`, copies
+ * `binaries.ts`, makes the `cluster.ts` (`layout.ts`, `settings.ts`, `version.ts`) for its `account.ts`, ends a
+ * `leftover.ts` (`processes.ts`, `postmaster-file.ts`), runs the `postmaster.ts` on a `socket-directory.ts` under
+ * `supervise.ts`, with its `server-log.ts`. `service-login.ts` makes the login, `running.ts` finds a running one,
+ * `log.ts` and `refusal.ts` are types.
+ */
+
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readOwnFile, replaceOwnFile } from '../../files/own-files.ts'

@@ -1,3 +1,10 @@
+/**
+ * The primary may change. `timeline.ts` compares what a connection leads to and raises versions (`raised.ts` reads
+ * them), `fence.ts` and `newest-primary.ts` keep off an old primary, `hosts.ts` with `host-list.ts` finds the new one,
+ * `confirm.ts` waits for the standby. `readiness.ts` says whether the database serves, `watchdog.ts` whether it answers,
+ * `store-clock.ts` whether its clock was set.
+ */
+
 import type pg from 'pg'
 import { type Connection, connect, connectMsOf } from '../connection.ts'
 import { destroySocket } from '../pool/destroy-socket.ts'

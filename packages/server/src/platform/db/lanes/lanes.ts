@@ -1,3 +1,8 @@
+/**
+ * Lanes: connections that batch calls. `spec.ts` is what a lane sends, `lane.ts` queues and sends it, `send.ts` asks the
+ * store, `connections.ts` opens and shares connections. `allowance.ts` bounds what hot calls may keep.
+ */
+
 import type { Budgets } from '../../budgets.ts'
 import { postgres, span } from '../../observe/tracing.ts'
 import type { Connection } from '../connection.ts'

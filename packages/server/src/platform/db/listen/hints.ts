@@ -1,3 +1,8 @@
+/**
+ * Wakes waiting requests in all processes: `hints.ts` sends after a commit, `listener.ts` is the connection that
+ * listens.
+ */
+
 import type { Clock } from '../../clock.ts'
 import type { Lanes } from '../lanes/lanes.ts'
 import { type ListenerParts, notify, openListener } from './listener.ts'

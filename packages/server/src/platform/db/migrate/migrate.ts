@@ -1,3 +1,9 @@
+/**
+ * Brings the schema to the version of the code. `file.ts` reads how a migration runs, `table.ts` names those that ran,
+ * `lock-wait.ts` waits briefly for locks, `own-schema.ts` is the schema of the tables. `declared-tables.ts` and
+ * `table-faults.ts` tell the doctor what differs.
+ */
+
 import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,3 +1,8 @@
+/**
+ * Who the service is in Postgres. `roles.ts` is SQL for an operator, `service-rights.ts` what the login may do,
+ * `server-facts.ts` and `outside-facts.ts` what a server reports, `session-pooling.ts` what is between.
+ */
+
 import pg from 'pg'
 
 /**

@@ -1,3 +1,8 @@
+/**
+ * Secrets in the database. `store.ts` joins a connection with the keys that open its secrets, `columns.ts` lists sealed
+ * columns, `reseal.ts` seals them anew, `signing-keys.ts` and `service-secret.ts` are stored so.
+ */
+
 import type pg from 'pg'
 import { serviceBudgets } from '../../budgets.ts'
 import type { EncryptionKey } from '../../crypto/encryption-keys.ts'

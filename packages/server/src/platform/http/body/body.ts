@@ -1,3 +1,11 @@
+/**
+ * Bodies. `body.ts` parses by content type: `collect.ts` gathers the bytes within `pieces.ts` and the memory of
+ * `large-bodies.ts`, `json.ts` parses after `json-scan.ts`, large ones in `json-thread.ts` (`json-worker.ts`,
+ * `reader.ts`), one at a time by `turns.ts`. `unread.ts` and `mute.ts` handle what comes after the answer.
+ * `open-body.ts` and `shared-body.ts` encode an answer once for many, `json-lines.ts` is an answer of lines,
+ * `discard.ts` frees bytes at once.
+ */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../../refusal.ts'
 import { type CollectLimits, collectBody } from './collect.ts'
