@@ -1,4 +1,10 @@
-/** What is queued in the transaction of a change and done after it. */
+/**
+ * Jobs: queued in the transaction of a change, done after its commit, at least once, with longer and longer pauses between
+ * attempts. Here are the tables of the queue, of the library graphile-worker. `worker.ts` does the jobs of a task, `upkeep.ts`
+ * frees those of a killed process and removes those that were given up. Fair turns are the business of who queues
+ * (`queue_in_turn` of mail): a job that is not due is not taken. To add a task: a function of the schema that queues, a
+ * `Task`, its chores.
+ */
 
 import pg from 'pg'
 

@@ -1,20 +1,21 @@
 /**
- * Mail. `queue.ts` queues in the transaction of a change (`charge.ts` bounds it), `worker.ts` sends what waits:
+ * Mail. `queue.ts` queues in the transaction of a change (`charge.ts` bounds it), `jobs/` sends what waits:
  * `deliver.ts` writes the `letter.ts` with its `writer-parts.ts`, `message.ts` makes the message (`subject.ts`,
  * `address.ts`), `transport.ts` sends it by `smtp.ts` or into a `folder.ts` (`prune-folder.ts`). `settings.ts` and
- * `route.ts` say where mail goes, `reading.ts` counts what waits, `upkeep.ts` ends what is stuck.
+ * `route.ts` say where mail goes, `reading.ts` counts what waits, `upkeep.ts` frees what is stuck.
  */
 
 import type { Clock } from '../clock.ts'
 import { onceItSucceeds } from '../concurrency/once.ts'
 import type { Connection } from '../db/connection.ts'
+import { startWorker, type Task } from '../jobs/worker.ts'
 import type { Logger } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { deliver, type WriteLetter } from './deliver.ts'
+import { deliver, type Job, type WriteLetter } from './deliver.ts'
+import { mailTask } from './queue.ts'
 import type { MailRoute } from './route.ts'
 import type { MailSettings } from './settings.ts'
 import type { Transport } from './transport.ts'
-import { type RunJob, startWorker } from './worker.ts'
 
 export interface MailParts extends MailSettings {
   /** Past any pooler. */
@@ -38,14 +39,24 @@ export function openMail(parts: MailParts): Mail {
   const { route, connection, letters, log, metrics } = parts
   const count = metrics.mailCounter(Object.keys(letters))
   const transport = onceItSucceeds(() => openTransport(route))
-  const runJob: RunJob = async (job, closing) => {
-    await deliver({ ...parts, transport: await transport(), count }, job, closing)
+  const task: Task = {
+    name: mailTask,
+    connectionName: 'mail',
+    stalled: 'mail is not being sent',
+    async run({ payload, attempt, attemptsMax }, closing) {
+      const { kind, ids } = payload as Pick<Job, 'kind' | 'ids'>
+      await deliver(
+        { ...parts, transport: await transport(), count },
+        { kind, ids, attempt, attemptsMax },
+        closing,
+      )
+    },
   }
   let stop: (() => Promise<void>) | null = null
   let closed: Promise<void> | undefined
   return {
     start() {
-      if (closed === undefined) stop ??= startWorker(connection, runJob, log)
+      if (closed === undefined) stop ??= startWorker(connection, task, log)
     },
     close() {
       closed ??= stop?.() ?? Promise.resolve()

@@ -4,6 +4,9 @@ import { sql } from '../db/connection.ts'
 import type { Transaction } from '../db/transaction.ts'
 import { siteOf } from '../network/client-network.ts'
 
+/** The task whose jobs `queue_mail` queues. */
+export const mailTask = 'keyrail_mail'
+
 export interface QueuedMail {
   /** The kind of letter: the name of its writer. Lower-case letters and `_`. */
   readonly kind: string

@@ -1,4 +1,6 @@
+import { readQueue } from '../jobs/upkeep.ts'
 import type { Reading } from '../observe/readings.ts'
+import { mailTask } from './queue.ts'
 
 /** What waits in the queue of mail, and for how long. */
 export const mailReading: Reading = {
@@ -14,13 +16,7 @@ export const mailReading: Reading = {
     },
   ],
   async read(client) {
-    const { rows } = await client.query(
-      `select count(*) filter (where attempts < max_attempts)::int as waiting,
-         count(*) filter (where attempts >= max_attempts and locked_at is null)::int as given_up,
-         coalesce(extract(epoch from now() - min(created_at) filter (where attempts < max_attempts)), 0)::float8 as oldest
-       from graphile_worker.jobs where task_identifier = 'keyrail_mail'`,
-    )
-    const [{ waiting, given_up, oldest }] = rows
+    const { waiting, given_up, oldest } = await readQueue(client, mailTask)
     return {
       keyrail_mail_queue_messages: [
         { labels: { state: 'waiting' }, value: waiting },

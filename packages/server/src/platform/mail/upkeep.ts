@@ -1,11 +1,10 @@
 import type pg from 'pg'
 import { type Chore, untilNone } from '../db/upkeep.ts'
+import { freeStuckJobs, pruneFailedJobs, readQueue } from '../jobs/upkeep.ts'
+import { mailTask } from './queue.ts'
 import { senderRefused } from './transport.ts'
 
 const rowsAtOnce = 1_000
-/** Far longer than an attempt takes: the process that locked a job this long ago was killed. */
-const stuckMinutes = 5
-export const keptDays = 7
 
 /** Counts of mail from more than an hour ago. */
 export const pruneMailThrottles: Chore = {
@@ -38,50 +37,21 @@ export const pruneLetterCounts: Chore = {
 }
 
 /** Mail after its last attempt, kept for a while for the operator. */
-export const pruneFailedMail: Chore = {
-  name: 'given-up mail',
-  run: client =>
-    untilNone(async () => {
-      const { rowCount } = await client.query(
-        `select from graphile_worker.complete_jobs(array(
-           select id from graphile_worker.jobs
-           where task_identifier = 'keyrail_mail' and attempts >= max_attempts and locked_at is null
-             and run_at < now() - make_interval(days => ${keptDays}) limit $1))`,
-        [rowsAtOnce],
-      )
-      return rowCount ?? 0
-    }),
-}
+export const pruneFailedMail = pruneFailedJobs(mailTask, 'given-up mail')
 
 /** Puts mail of a killed process back into the queue. It may have been sent already: mail is sent at least once. */
-export const freeStuckMail: Chore = {
-  name: 'mail of a killed process',
-  async run(client) {
-    const { rows } = await client.query(
-      `select array_agg(distinct locked_by) as workers, count(*)::int as jobs from graphile_worker.jobs
-       where task_identifier = 'keyrail_mail' and locked_at < now() - make_interval(mins => ${stuckMinutes})`,
-    )
-    const [{ workers, jobs }] = rows
-    if (jobs > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [workers])
-    return jobs
-  },
-}
+export const freeStuckMail = freeStuckJobs(mailTask, 'mail of a killed process')
 
 /** The number of kept messages that had their last attempt. */
-export async function countGivenUpMail(client: pg.ClientBase): Promise<number> {
-  const { rows } = await client.query(
-    `select count(*)::int as count from graphile_worker.jobs
-     where task_identifier = 'keyrail_mail' and attempts >= max_attempts and locked_at is null`,
-  )
-  return rows[0].count
-}
+export const countGivenUpMail = async (client: pg.ClientBase): Promise<number> =>
+  (await readQueue(client, mailTask)).given_up
 
 /** The number of messages in the queue, given up or not, whose last attempt ended because the mail server refuses the sender. */
 export async function countSenderRefused(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query(
     `select count(*)::int as count from graphile_worker.jobs
-     where task_identifier = 'keyrail_mail' and starts_with(last_error, $1)`,
-    [senderRefused],
+     where task_identifier = $2 and starts_with(last_error, $1)`,
+    [senderRefused, mailTask],
   )
   return rows[0].count
 }

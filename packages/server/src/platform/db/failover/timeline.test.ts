@@ -202,28 +202,28 @@ test('every connection of the service is checked, except those that use no versi
     // pooler, a check that the server answers, a count of connections.
     'cli/database.ts',
     'cli/serve/connection-quota.ts',
-    'platform/db/pool/cancel-request.ts',
     'platform/db/connection.ts',
     'platform/db/dump/session.ts',
     'platform/db/failover/hosts.ts',
+    'platform/db/failover/timeline.ts',
+    'platform/db/failover/watchdog.ts',
     'platform/db/migrate/lock-wait.ts',
     'platform/db/migrate/migrate.ts',
-    'platform/observe/readings.ts',
+    'platform/db/pool/cancel-request.ts',
     'platform/db/roles/session-pooling.ts',
-    'platform/db/failover/watchdog.ts',
-    'platform/db/failover/timeline.ts',
+    'platform/observe/readings.ts',
   ])
   assert.deepEqual(opening(/clientConfig\(|new pg\./), [
-    'platform/db/pool/cancel-request.ts',
+    // The search for the newest primary.
     'platform/db/connection.ts',
     'platform/db/failover/hosts.ts',
-    // The search for the newest primary.
     'platform/db/failover/newest-primary.ts',
+    'platform/db/pool/cancel-request.ts',
     'platform/db/pool/pool.ts',
-    'platform/mail/worker.ts',
+    'platform/jobs/worker.ts',
   ])
   assert.deepEqual(opening(/onConnect: admitTo\(connection\)/), [
     'platform/db/pool/pool.ts',
-    'platform/mail/worker.ts',
+    'platform/jobs/worker.ts',
   ])
 })

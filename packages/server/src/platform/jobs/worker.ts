@@ -4,38 +4,52 @@ import type { LogFunctionFactory, Runner, WorkerEvents } from 'graphile-worker'
 import pg from 'pg'
 import { type Connection, clientConfig, prepareClient } from '../db/connection.ts'
 import { admitTo } from '../db/failover/timeline.ts'
-import { jobSchema } from '../jobs/job-queue.ts'
 import type { Logger } from '../observe/log.ts'
-import type { Job } from './deliver.ts'
+import { jobSchema } from './job-queue.ts'
 
-/** The name under which `queue_mail` queues. */
-const taskName = 'keyrail_mail'
+/** Jobs of a task at once, in one process. */
 const concurrency = 2
-/** One listens. What is sent to a mailbox holds none, so that the other is enough for all letters. */
-const mailConnections = 2
+/** One listens. A running job holds none, so that the other is enough to take jobs and to record their outcome. */
+const connections = 2
 /** NOTIFY announces a new job; polling finds one whose next attempt is due. */
 const lookMs = 5_000
 /** The pause after the worker itself has failed, for example while the database is away. */
 const reopenMs = 2_000
-/**
- * How long mail being sent has to end when the service closes. Then it is interrupted, and the next worker tries
- * it again.
- */
+/** How long a running job has to end when the service closes. Then it is interrupted, and the next worker tries it again. */
 export const graceMs = 5_000
-/** After this time the close no longer waits for the database; `freeStuckMail` finds what was being sent. */
+/** After this time the close no longer waits for the database; `freeStuckJobs` finds what was running. */
 const closeMs = 8_000
 
-export type RunJob = (job: Job, closing: AbortSignal) => Promise<void>
+/** One attempt at a job. */
+export interface Attempt {
+  /** What the transaction queued, as JSON. */
+  readonly payload: unknown
+  /** 1 for the first. */
+  readonly attempt: number
+  readonly attemptsMax: number
+}
+
+/** What is done with the jobs of one name, at least once each. Every task has its own worker, so that none waits for another. */
+export interface Task {
+  /** The `identifier` under which transactions queue. */
+  readonly name: string
+  /** The name of its connections. */
+  readonly connectionName: string
+  /** What the log says while no job can be done. */
+  readonly stalled: string
+  /** @throws to be tried again later, after longer and longer pauses; the message is stored with the job. */
+  run(attempt: Attempt, closing: AbortSignal): Promise<void>
+}
 
 /**
- * Sends mail from the queue while the service runs, and reconnects after the database was away.
+ * Does the jobs of a task while the service runs, and reconnects after the database was away.
  * @param connection past any pooler: it listens.
- * @returns a function that stops it, and waits for mail being sent, within a bound.
+ * @returns a function that stops it, and waits for running jobs, within a bound.
  */
-export function startWorker(connection: Connection, runJob: RunJob, log: Logger): () => Promise<void> {
+export function startWorker(connection: Connection, task: Task, log: Logger): () => Promise<void> {
   const closing = new AbortController()
-  const pool = openPool(connection)
-  const running = keepRunning(pool, runJob, log, closing.signal)
+  const pool = openPool(connection, task.connectionName)
+  const running = keepRunning(pool, task, log, closing.signal)
   return async () => {
     closing.abort()
     await Promise.race([running, sleep(closeMs, undefined, { ref: false })])
@@ -44,51 +58,50 @@ export function startWorker(connection: Connection, runJob: RunJob, log: Logger)
 }
 
 /**
- * Without error listeners a lost connection would end the process. A letter goes out once the standby has its job as taken, and
- * so the change that queued it: `prepareClient` refuses a commit whose wait for the standby was cancelled.
+ * Without error listeners a lost connection would end the process. A job runs once the standby has it as taken, and so the
+ * change that queued it: `prepareClient` refuses a commit whose wait for the standby was cancelled.
  */
-function openPool(connection: Connection): pg.Pool {
+function openPool(connection: Connection, name: string): pg.Pool {
   const pool = new pg.Pool({
-    ...clientConfig(connection, 'mail'),
+    ...clientConfig(connection, name),
     // The library expects numbers as the driver returns them.
     types: pg.types,
     pipeline: false,
     onConnect: admitTo(connection),
-    max: mailConnections,
+    max: connections,
   } as pg.PoolConfig)
   pool.on('error', () => {})
   pool.on('connect', prepareClient)
   return pool
 }
 
-async function keepRunning(pool: pg.Pool, runJob: RunJob, log: Logger, closing: AbortSignal): Promise<void> {
+async function keepRunning(pool: pg.Pool, task: Task, log: Logger, closing: AbortSignal): Promise<void> {
   while (!closing.aborted) {
-    const problem = await openRunner(pool, runJob, log)
+    const problem = await openRunner(pool, task, log)
       .then(opened => untilEnded(opened, closing))
       .then(() => null)
       .catch(error => error)
     if (closing.aborted) return
-    log.warn({ ...(problem !== null && { err: problem }) }, 'mail is not being sent')
+    log.warn({ ...(problem !== null && { err: problem }) }, task.stalled)
     await sleep(reopenMs, undefined, { signal: closing, ref: false }).catch(() => {})
   }
 }
 
 interface Opened {
   readonly runner: Runner
-  /** The error of the first look for mail that failed. */
+  /** The error of the first look for jobs that failed. */
   readonly failed: Promise<unknown>
 }
 
-async function openRunner(pool: pg.Pool, runJob: RunJob, log: Logger): Promise<Opened> {
+async function openRunner(pool: pg.Pool, task: Task, log: Logger): Promise<Opened> {
   const { Logger: LibraryLogger, run } = await import('graphile-worker')
   const events: WorkerEvents = new EventEmitter()
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>()
   events.once('worker:getJob:error', ({ error }) => fail(error))
   const tasks = {
-    [taskName]: async (payload: unknown, { job, abortSignal }: TaskHelpers) => {
-      const { kind, ids } = payload as Pick<Job, 'kind' | 'ids'>
+    [task.name]: async (payload: unknown, { job, abortSignal }: TaskHelpers) => {
       const { attempts: attempt, max_attempts: attemptsMax } = job
-      await runJob({ kind, ids, attempt, attemptsMax }, abortSignal ?? new AbortController().signal)
+      await task.run({ payload, attempt, attemptsMax }, abortSignal ?? new AbortController().signal)
     },
   }
   const runner = await run(
