@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import type { Caller } from '../gate/caller.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Exports } from './exports.ts'
@@ -20,9 +21,7 @@ const restMs = 30_000
  * @throws {Refusal} until the first byte is sent; after that the connection breaks off.
  */
 export async function exportAuditLogs(
-  { auditExports }: { auditExports: Exports },
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { auditExports }, db, principal }: Caller<{ auditExports: Exports }>,
   afterSeq: number,
   judgeAgain: () => Promise<void>,
 ): Promise<Readable> {

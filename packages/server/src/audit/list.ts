@@ -1,6 +1,5 @@
 import type { AuditLogList } from '@keyrail/contract/vendor/audit'
-import type { VendorPrincipal } from '../gate/principal.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Caller } from '../gate/caller.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { page } from '../platform/paging/cursor.ts'
 import { invalidField } from '../platform/refusal.ts'
@@ -11,9 +10,7 @@ import { toAuditLog } from './resource.ts'
 
 /** A page of the log. A cursor fits only lists of its order. */
 export async function listAuditLogs(
-  { cursors }: Pick<AuditNeeds, 'cursors'>,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { cursors }, db, principal }: Caller<Pick<AuditNeeds, 'cursors'>>,
   query: AuditLogList,
 ) {
   const { workspaceId, reach } = principal

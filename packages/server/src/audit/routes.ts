@@ -22,13 +22,13 @@ export const routes = serve(auditRoutes, {
   'GET /v1/audit_logs': {
     access: readers,
     handle: async (deps, { db, principal, query }) => ({
-      body: await listAuditLogs(deps, db, principal, query),
+      body: await listAuditLogs({ deps, db, principal }, query),
     }),
   },
   'GET /v1/audit_logs/export': {
     access: readers,
     handle: async (deps, { db, principal, query, judgeAgain }) => ({
-      body: await exportAuditLogs(deps, db, principal, query.after_seq ?? 0, judgeAgain),
+      body: await exportAuditLogs({ deps, db, principal }, query.after_seq ?? 0, judgeAgain),
     }),
   },
   'GET /v1/audit_logs/chain': {

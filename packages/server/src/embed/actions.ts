@@ -10,7 +10,8 @@ import type { Key } from '@keyrail/contract/vendor/keys'
 import type { TenantCreate } from '@keyrail/contract/vendor/tenants'
 import type { KeyUsage } from '@keyrail/contract/vendor/usage'
 import { actorOf } from '../audit/append.ts'
-import type { EmbedGrant, EmbedPrincipal, VendorPrincipal } from '../gate/principal.ts'
+import type { Caller } from '../gate/caller.ts'
+import type { EmbedGrant, EmbedPrincipal } from '../gate/principal.ts'
 import {
   createTenantKey,
   findTenantKey,
@@ -47,9 +48,7 @@ const toEmbedKey = (key: Key): EmbedKey => ({
 })
 
 export async function listEmbedKeys(
-  { cursors }: EmbedNeeds,
-  db: Db,
-  { workspaceId, embed }: EmbedPrincipal,
+  { deps: { cursors }, db, principal: { workspaceId, embed } }: Caller<EmbedNeeds, EmbedPrincipal>,
   query: EmbedKeyList,
 ) {
   const { limit } = query
@@ -65,9 +64,7 @@ export async function listEmbedKeys(
 }
 
 export async function createEmbedKey(
-  deps: EmbedNeeds,
-  db: Db,
-  principal: EmbedPrincipal,
+  { deps, db, principal }: Caller<EmbedNeeds, EmbedPrincipal>,
   body: EmbedKeyCreate,
 ): Promise<CreatedEmbedKey> {
   const { workspaceId, embed } = principal
@@ -79,9 +76,7 @@ export async function createEmbedKey(
 }
 
 export async function updateEmbedKey(
-  deps: EmbedNeeds,
-  db: Db,
-  principal: EmbedPrincipal,
+  { deps, db, principal }: Caller<EmbedNeeds, EmbedPrincipal>,
   id: string,
   body: EmbedKeyUpdate,
 ): Promise<EmbedKey> {
@@ -94,9 +89,7 @@ export async function updateEmbedKey(
 
 /** The successor has the scopes of its predecessor, so the token must grant them. */
 export async function rotateEmbedKey(
-  deps: EmbedNeeds,
-  db: Db,
-  principal: EmbedPrincipal,
+  { deps, db, principal }: Caller<EmbedNeeds, EmbedPrincipal>,
   id: string,
   overlapHours: number,
 ): Promise<RotatedEmbedKey> {
@@ -111,9 +104,7 @@ export async function rotateEmbedKey(
 
 /** Allowed whatever the scopes of the key: stopping a leak must not wait. */
 export async function revokeEmbedKey(
-  deps: EmbedNeeds,
-  db: Db,
-  principal: EmbedPrincipal,
+  { deps, db, principal }: Caller<EmbedNeeds, EmbedPrincipal>,
   id: string,
   reason: string | null,
 ): Promise<EmbedKey> {
@@ -126,9 +117,7 @@ export async function revokeEmbedKey(
 
 /** For a mint that names a customer whom the vendor has not created as a tenant yet. */
 export async function meetEmbedTenant(
-  deps: EmbedNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<EmbedNeeds>,
   body: TenantCreate,
 ): Promise<{ id: string; epoch: number }> {
   // A tenant belongs to no environment, and a key of the test environment changes nothing there.

@@ -36,7 +36,7 @@ export const routes = serve(embedRoutes, {
     access: withinProjects(backends),
     handle: async (deps, call) => ({
       body: await mintEmbedToken(deps, call.principal, call.body, call.deadline, tenant =>
-        meetEmbedTenant(deps, call.db, call.principal, tenant),
+        meetEmbedTenant({ deps, db: call.db, principal: call.principal }, tenant),
       ),
     }),
   },
@@ -45,28 +45,28 @@ export const routes = serve(embedRoutes, {
   },
   'GET /v1/embed/keys': {
     handle: async (deps, { db, principal, query, header }) =>
-      taggedBody(await listEmbedKeys(deps, db, principal, query), header('if-none-match')),
+      taggedBody(await listEmbedKeys({ deps, db, principal }, query), header('if-none-match')),
   },
   'POST /v1/embed/keys': {
     handle: async (deps, { db, principal, body }) => ({
-      body: await createEmbedKey(deps, db, principal, body),
+      body: await createEmbedKey({ deps, db, principal }, body),
     }),
   },
   'PATCH /v1/embed/keys/:id': {
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await updateEmbedKey(deps, db, principal, id, body),
+      body: await updateEmbedKey({ deps, db, principal }, id, body),
     }),
   },
   'POST /v1/embed/keys/:id/rotate': {
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await rotateEmbedKey(deps, db, principal, id, body.overlap_hours ?? overlapHoursDefault),
+      body: await rotateEmbedKey({ deps, db, principal }, id, body.overlap_hours ?? overlapHoursDefault),
     }),
   },
   'POST /v1/embed/keys/:id/revoke': {
     endsRights: true,
     target: 'api_key',
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await revokeEmbedKey(deps, db, principal, id, body.reason ?? null),
+      body: await revokeEmbedKey({ deps, db, principal }, id, body.reason ?? null),
     }),
   },
   'GET /v1/embed/keys/:id/usage': {

@@ -1,12 +1,12 @@
 /**
  * Who asks, and may they. `bearer.ts` reads the header, `authenticate.ts` makes a `principal.ts` of it with the
  * statement of `lookup.ts` (`hot-credentials.ts` reuses a look-up for a moment, `read-head.ts` is what a poll reads with
- * it), `authenticate-embed.ts` of an embed token. `access.ts` is the rule of a route, `targets.ts` hides what the caller
- * may not see, `stated-workspace.ts` compares the workspace of the URL, `right.ts` holds a right until the commit,
- * `signature.ts` reads signed bodies, `replay-key.ts` names a retry. `turn-place.ts` gives a caller its turn by
- * `makers.ts` and `made.ts`, `in-flight.ts` bounds its requests, `workspace-facts.ts` are the facts for that. `serve.ts`
- * joins the declaration of a route with access and handler, `room.ts` is the type of a room, `common-needs.ts` what most
- * rooms need, `scope-warnings.ts` warns of scopes.
+ * it), `authenticate-embed.ts` of an embed token. `caller.ts` is on whose behalf a room works. `access.ts` is the rule
+ * of a route, `targets.ts` hides what the caller may not see, `stated-workspace.ts` compares the workspace of the URL,
+ * `right.ts` holds a right until the commit, `signature.ts` reads signed bodies, `replay-key.ts` names a retry.
+ * `turn-place.ts` gives a caller its turn by `makers.ts` and `made.ts`, `in-flight.ts` bounds its requests,
+ * `workspace-facts.ts` are the facts for that. `serve.ts` joins the declaration of a route with access and handler,
+ * `room.ts` is the type of a room, `common-needs.ts` what most rooms need, `scope-warnings.ts` warns of scopes.
  */
 
 import type { ErrorCode } from '@keyrail/contract/errors'

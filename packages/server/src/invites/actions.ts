@@ -1,12 +1,12 @@
 import type { Paging } from '@keyrail/contract/shared'
 import type { CreatedInvite, Invite, InviteCreate } from '@keyrail/contract/vendor/invites'
 import { actorOf, appendAudit } from '../audit/append.ts'
+import type { Caller } from '../gate/caller.ts'
 import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { addressKey } from '../people/address.ts'
 import { personWhoVouches } from '../people/vouching.ts'
 import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
-import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
@@ -36,9 +36,7 @@ const mostAnHour = 200
  * the mail job generates. A pending invitation for the same address is retired.
  */
 export function createInvite(
-  deps: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<CommonNeeds>,
   { email, role }: InviteCreate,
   replay: ReplayKey | null,
   client: Client,
@@ -86,9 +84,7 @@ function makerOf({ kind, id }: VendorPrincipal) {
 }
 
 export async function listInvites(
-  { cursors }: CommonNeeds,
-  db: Db,
-  { workspaceId }: VendorPrincipal,
+  { deps: { cursors }, db, principal: { workspaceId } }: Caller<CommonNeeds>,
   { limit, cursor }: Paging,
 ) {
   const before = cursor === undefined ? null : cursors.open('invites', workspaceId, cursor)
@@ -97,12 +93,7 @@ export async function listInvites(
 }
 
 /** Both tokens stop working. An accepted, revoked or expired invitation does not change; the response shows its status. */
-export function revokeInvite(
-  deps: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
-  id: string,
-): Promise<Invite> {
+export function revokeInvite({ deps, db, principal }: Caller<CommonNeeds>, id: string): Promise<Invite> {
   return db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockInvite(tx, id)
     if (row === null) throw new Refusal('not_found')

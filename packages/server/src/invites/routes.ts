@@ -11,19 +11,21 @@ export const routes = serve(inviteRoutes, {
   'POST /v1/invites': {
     access: unlimitedOnly(owners),
     handle: (deps, { db, principal, body, replay, client }) =>
-      createInvite(deps, db, principal, body, replay, client),
+      createInvite({ deps, db, principal }, body, replay, client),
   },
   'GET /v1/invites': {
     access: readers,
     handle: async (deps, { db, principal, query }) => ({
-      body: await listInvites(deps, db, principal, query),
+      body: await listInvites({ deps, db, principal }, query),
     }),
   },
   'POST /v1/invites/:id/revoke': {
     access: owners,
     endsRights: true,
     target: 'invite',
-    handle: async (deps, { db, principal, id }) => ({ body: await revokeInvite(deps, db, principal, id) }),
+    handle: async (deps, { db, principal, id }) => ({
+      body: await revokeInvite({ deps, db, principal }, id),
+    }),
   },
   'POST /v1/auth/invites/identify': {
     handle: async (_, { db, body }) => ({ body: await identifyInvite(db, body.token) }),

@@ -2,6 +2,7 @@ import type { LeakPlace } from '@keyrail/contract/leaks'
 import type { Key, KeyList, KeyUpdate } from '@keyrail/contract/vendor/keys'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
+import type { Caller } from '../gate/caller.ts'
 import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { outlives } from '../lifecycle/overlap.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -29,9 +30,9 @@ export async function getKey(db: Db, principal: VendorPrincipal, id: string): Pr
   return toKey(row)
 }
 
-export async function listKeysPage(deps: KeyNeeds, db: Db, principal: VendorPrincipal, query: KeyList) {
+export async function listKeysPage({ deps, db, principal }: Caller<KeyNeeds>, query: KeyList) {
   if (query.q !== undefined || query.status !== undefined) {
-    return await searchKeysPage(deps, db, principal, query)
+    return await searchKeysPage({ deps, db, principal }, query)
   }
   const { cursors } = deps
   const { workspaceId } = principal
@@ -62,9 +63,7 @@ export async function listKeysPage(deps: KeyNeeds, db: Db, principal: VendorPrin
 }
 
 export function updateKeyFields(
-  deps: KeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<KeyNeeds>,
   id: string,
   body: KeyUpdate,
 ): Promise<Key> {
@@ -138,9 +137,7 @@ function assertMayEnd(expiresAt: Date | null, locked: KeyRow, mayExtend: boolean
  * change. null does not wait.
  */
 export async function revokeKey(
-  deps: KeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<KeyNeeds>,
   id: string,
   reason: string | null,
   wait: AbortSignal | null,

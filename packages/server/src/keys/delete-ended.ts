@@ -1,7 +1,6 @@
 import type { EndedKeysDeleted, EndedKeysQuery } from '@keyrail/contract/vendor/ended'
 import { actorOf, appendAudit } from '../audit/append.ts'
-import type { VendorPrincipal } from '../gate/principal.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Caller } from '../gate/caller.ts'
 import { countByEnv } from './cascade.ts'
 import { deleteEndedKeys, findEndedKeys } from './ended-sql.ts'
 import type { RevokeNeeds } from './needs.ts'
@@ -11,9 +10,7 @@ const batchMax = 500
 
 /** Deletes a batch of keys that are revoked or expired. An owner makes space with it, also from the keys of other makers. */
 export function deleteEnded(
-  deps: RevokeNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<RevokeNeeds>,
   query: EndedKeysQuery,
 ): Promise<EndedKeysDeleted> {
   const { workspaceId } = principal

@@ -1,7 +1,7 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
-import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
+import type { Caller } from '../gate/caller.ts'
+import { sightOf } from '../gate/principal.ts'
 import { tokenDigest } from '../platform/crypto/token.ts'
-import type { Db } from '../platform/db/db.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { toKey } from './resource.ts'
 import { findKeyByDigest } from './sql.ts'
@@ -12,9 +12,7 @@ import type { KeyTurns } from './turns.ts'
  * and an unknown key get the same answer.
  */
 export async function identifyKey(
-  { keyTurns }: { readonly keyTurns: KeyTurns },
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { keyTurns }, db, principal }: Caller<{ readonly keyTurns: KeyTurns }>,
   key: string,
 ): Promise<Key> {
   const { kind, id, sessionId } = principal

@@ -1,9 +1,9 @@
 import type { CreatedKey, KeyCreate } from '@keyrail/contract/vendor/keys'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
+import type { Caller } from '../gate/caller.ts'
 import { assertSeesProject, sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { overlapEnd } from '../lifecycle/overlap.ts'
 import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
-import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -20,9 +20,7 @@ import { countActiveKeys, endOverlap, findKey, holdTenant, insertKey, lockKey } 
 
 /** Issues a key. Only this response contains the key itself. */
 export function createKey(
-  deps: IssueNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<IssueNeeds>,
   body: KeyCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
@@ -96,9 +94,7 @@ export async function issueKey(deps: IssueNeeds, tx: Tx, issuer: Issuer, body: K
 
 /** Issues a successor with the same settings; the old key keeps working for the overlap. */
 export function rotateKey(
-  deps: IssueNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<IssueNeeds>,
   id: string,
   overlapHours: number,
   replay: ReplayKey | null,

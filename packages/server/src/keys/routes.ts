@@ -13,24 +13,24 @@ const serve = servedWith<KeyNeeds>()
 export const routes = serve(keyRoutes, {
   'POST /v1/keys': {
     access: withinProjects(editors),
-    handle: (deps, { db, principal, body, replay }) => createKey(deps, db, principal, body, replay),
+    handle: (deps, { db, principal, body, replay }) => createKey({ deps, db, principal }, body, replay),
   },
   'GET /v1/keys': {
     access: withinProjects(readers),
     handle: async (deps, { db, principal, query }) => ({
-      body: await listKeysPage(deps, db, principal, query),
+      body: await listKeysPage({ deps, db, principal }, query),
     }),
   },
   'POST /v1/keys/identify': {
     access: withinProjects(editors),
     handle: async (deps, { db, principal, body }) => ({
-      body: await identifyKey(deps, db, principal, body.key),
+      body: await identifyKey({ deps, db, principal }, body.key),
     }),
   },
   'DELETE /v1/keys/ended': {
     access: owners,
     handle: async (deps, { db, principal, query }) => ({
-      body: await deleteEnded(deps, db, principal, query),
+      body: await deleteEnded({ deps, db, principal }, query),
     }),
   },
   'GET /v1/keys/:id': {
@@ -40,13 +40,13 @@ export const routes = serve(keyRoutes, {
   'PATCH /v1/keys/:id': {
     access: withinProjects(editors),
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await updateKeyFields(deps, db, principal, id, body),
+      body: await updateKeyFields({ deps, db, principal }, id, body),
     }),
   },
   'POST /v1/keys/:id/rotate': {
     access: withinProjects(editors),
     handle: (deps, { db, principal, id, body, replay }) =>
-      rotateKey(deps, db, principal, id, body.overlap_hours ?? overlapHoursDefault, replay),
+      rotateKey({ deps, db, principal }, id, body.overlap_hours ?? overlapHoursDefault, replay),
   },
   'POST /v1/keys/:id/revoke': {
     access: withinProjects(editors),
@@ -54,9 +54,7 @@ export const routes = serve(keyRoutes, {
     target: 'api_key',
     handle: async (deps, { db, principal, id, query, body, hangUp }) => ({
       body: await revokeKey(
-        deps,
-        db,
-        principal,
+        { deps, db, principal },
         id,
         body.reason ?? null,
         query.wait === 'true' ? hangUp() : null,

@@ -1,6 +1,6 @@
 import type { KeyList } from '@keyrail/contract/vendor/keys'
-import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Caller } from '../gate/caller.ts'
+import { sightOf } from '../gate/principal.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { page } from '../platform/paging/cursor.ts'
 import { listedOne } from '../platform/paging/listed.ts'
@@ -16,12 +16,7 @@ import { type FoundKeyRow, type KeyOrder, type KeyWalk, prepareWalks, walkKeys }
  * A page of the keys that have a status, or that a text finds. Each order is that of an index, because sorting would read
  * every match: names rise, expiries rise for keys that are about to expire and fall for those that have expired.
  */
-export async function searchKeysPage(
-  { cursors }: KeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
-  query: KeyList,
-) {
+export async function searchKeysPage({ deps: { cursors }, db, principal }: Caller<KeyNeeds>, query: KeyList) {
   const { workspaceId } = principal
   const { limit, cursor, q, external_id } = query
   const search = q === undefined ? null : readSearch(q)

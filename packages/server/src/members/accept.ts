@@ -1,11 +1,11 @@
 import type { JoinedMember } from '@keyrail/contract/vendor/members'
 import { actorOf, appendAudit } from '../audit/append.ts'
+import type { Caller } from '../gate/caller.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { acceptPendingInvite, lockPendingInvite } from '../invites/joining.ts'
 import { addressKey } from '../people/address.ts'
 import { actIn, proveMailbox, readPerson } from '../people/standing.ts'
 import { readMailedToken } from '../platform/crypto/mailed-token.ts'
-import type { Db } from '../platform/db/db.ts'
 import { asPersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -20,9 +20,7 @@ import type { MemberNeeds } from './needs.ts'
  * address must be verified; the mailed token, used by the account it was mailed to, verifies it.
  */
 export function acceptInvite(
-  deps: MemberNeeds,
-  db: Db,
-  principal: PersonPrincipal,
+  { deps, db, principal }: Caller<MemberNeeds, PersonPrincipal>,
   token: string,
   client: Client,
 ): Promise<JoinedMember> {

@@ -1,8 +1,8 @@
 import type { Paging } from '@keyrail/contract/shared'
 import type { ChangedMember, MemberUpdate, RemovedMember } from '@keyrail/contract/vendor/members'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
-import { type PersonPrincipal, roles, type VendorPrincipal } from '../gate/principal.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Caller } from '../gate/caller.ts'
+import { type PersonPrincipal, roles } from '../gate/principal.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { page } from '../platform/paging/cursor.ts'
@@ -23,9 +23,7 @@ import {
 } from './sql.ts'
 
 export async function listMembers(
-  { cursors }: MemberNeeds,
-  db: Db,
-  { workspaceId }: VendorPrincipal,
+  { deps: { cursors }, db, principal: { workspaceId } }: Caller<MemberNeeds>,
   { limit, cursor }: Paging,
 ) {
   const before = cursor === undefined ? null : placeOf(cursors.open('members', workspaceId, cursor))
@@ -46,9 +44,7 @@ function placeOf(sealed: string) {
  * member end. The keys keep their roles, so the response lists them; `revoke_keys` ends them.
  */
 export async function changeRole(
-  deps: MemberNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<MemberNeeds>,
   userId: string,
   { role, revoke_keys: revokesKeys = false }: MemberUpdate,
   client: Client,
@@ -72,22 +68,20 @@ export async function changeRole(
   }
   const { row, hasMade } = await db.inWorkspace(principal.workspaceId, work, { changesRights: true })
   if (hasMade) await deps.endings.follow(principal.workspaceId, makerOf(userId))
-  const { made, cascade } = await showMade(deps, db, principal, makerOf(userId), revokesKeys, hasMade)
+  const { made, cascade } = await showMade({ deps, db, principal }, makerOf(userId), revokesKeys, hasMade)
   return { ...toMember({ ...row, role }), secret_keys: made, cascade }
 }
 
 /** Ends the membership of another person, or of the caller. */
 export async function removeMember(
-  deps: MemberNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<MemberNeeds>,
   userId: string,
   { revokesKeys }: { revokesKeys: boolean },
 ): Promise<RemovedMember> {
   const actor = actorOf(principal)
   const remove = (tx: Tx) => endMembership(deps, tx, userId, { actor, revokesKeys })
   const hasMade = await db.inWorkspace(principal.workspaceId, remove, { changesRights: true })
-  return await followRemoval(deps, db, principal, userId, { hasMade, revokesKeys })
+  return await followRemoval({ deps, db, principal }, userId, { hasMade, revokesKeys })
 }
 
 /**
@@ -95,9 +89,7 @@ export async function removeMember(
  * @throws {Refusal} `workspace_unproven` before the person has decided about what their account made there.
  */
 export async function leaveAsPerson(
-  deps: MemberNeeds,
-  db: Db,
-  principal: PersonPrincipal,
+  { deps, db, principal }: Caller<MemberNeeds, PersonPrincipal>,
   workspaceId: string,
 ): Promise<RemovedMember> {
   const { id: userId } = principal
@@ -107,7 +99,10 @@ export async function leaveAsPerson(
     return await endMembership(deps, tx, userId, { actor, revokesKeys: false, reason: 'left' })
   }
   const hasMade = await db.inWorkspace(workspaceId, leave, { userId, changesRights: true })
-  return await followRemoval(deps, db, { ...principal, workspaceId }, userId, { hasMade, revokesKeys: false })
+  return await followRemoval({ deps, db, principal: { ...principal, workspaceId } }, userId, {
+    hasMade,
+    revokesKeys: false,
+  })
 }
 
 interface Removal {
@@ -138,15 +133,13 @@ async function endMembership(
 
 /** Ends the invitations and keys below a former member, and shows the keys. */
 async function followRemoval(
-  deps: MemberNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<MemberNeeds>,
   userId: string,
   { hasMade, revokesKeys }: { hasMade: boolean; revokesKeys: boolean },
 ): Promise<RemovedMember> {
   if (hasMade) await deps.endings.follow(principal.workspaceId, makerOf(userId))
   const { made, cascade } = hasMade
-    ? await showMade(deps, db, principal, makerOf(userId), revokesKeys)
+    ? await showMade({ deps, db, principal }, makerOf(userId), revokesKeys)
     : nothingMade
   return { object: 'member', id: userId, deleted: true, secret_keys: made, cascade }
 }

@@ -1,4 +1,5 @@
 import type { Me, MeUpdate, PasswordChange, SignUp, User } from '@keyrail/contract/people'
+import type { Caller } from '../gate/caller.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
@@ -90,9 +91,7 @@ export async function updateMe(db: Db, { id }: PersonPrincipal, { name }: MeUpda
 
 /** Ends every other session of the person and mails a notice. */
 export async function changePassword(
-  deps: PeopleNeeds,
-  db: Db,
-  { id, sessionId }: PersonPrincipal,
+  { deps, db, principal: { id, sessionId } }: Caller<PeopleNeeds, PersonPrincipal>,
   { current_password, password }: PasswordChange,
   client: Client,
 ): Promise<User> {

@@ -31,36 +31,36 @@ export const routes = serve(peopleRoutes, {
   'POST /v1/auth/me/password': {
     endsRights: true,
     handle: async (deps, { db, principal, body, client }) => ({
-      body: await changePassword(deps, db, principal, body, client),
+      body: await changePassword({ deps, db, principal }, body, client),
     }),
   },
   'GET /v1/auth/sessions': {
     handle: async (deps, { db, principal, query }) => ({
-      body: await listSessions(deps, db, principal, query),
+      body: await listSessions({ deps, db, principal }, query),
     }),
   },
   'DELETE /v1/auth/sessions/current': {
     endsRights: true,
     handle: async (deps, { db, principal, client }) => ({
-      body: await endSession(deps, db, principal, principal.sessionId, client),
+      body: await endSession({ deps, db, principal }, principal.sessionId, client),
     }),
   },
   'DELETE /v1/auth/sessions/others': {
     endsRights: true,
     handle: async (deps, { db, principal, client }) => ({
-      body: await endOtherSessions(deps, db, principal, client),
+      body: await endOtherSessions({ deps, db, principal }, client),
     }),
   },
   'DELETE /v1/auth/sessions/:id': {
     endsRights: true,
     target: 'session',
     handle: async (deps, { db, principal, id, client }) => ({
-      body: await endSession(deps, db, principal, id, client),
+      body: await endSession({ deps, db, principal }, id, client),
     }),
   },
   'POST /v1/auth/sessions/current/workspace': {
     handle: async (deps, { db, principal, body, client }) => ({
-      body: await switchWorkspace(deps, db, principal, body.workspace_id.toLowerCase(), client),
+      body: await switchWorkspace({ deps, db, principal }, body.workspace_id.toLowerCase(), client),
     }),
   },
   'POST /v1/auth/email_verifications': {

@@ -1,5 +1,6 @@
 import type { Membership, OtherSessionsEnded, Session, SignedIn, SignIn } from '@keyrail/contract/people'
 import type { Paging } from '@keyrail/contract/shared'
+import type { Caller } from '../gate/caller.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -136,9 +137,7 @@ const wrongCredentials = () =>
 const notIn = () => new Refusal('forbidden', 'You are not a member of this workspace.')
 
 export async function listSessions(
-  { cursors, config }: PeopleNeeds,
-  db: Db,
-  { id, sessionId }: PersonPrincipal,
+  { deps: { cursors, config }, db, principal: { id, sessionId } }: Caller<PeopleNeeds, PersonPrincipal>,
   { limit, cursor }: Paging,
 ) {
   const before = cursor === undefined ? null : cursors.open('sessions', id, cursor)
@@ -153,9 +152,7 @@ export async function listSessions(
 
 /** Ends one of the person's sessions. */
 export async function endSession(
-  deps: PeopleNeeds,
-  db: Db,
-  { id, sessionId: own }: PersonPrincipal,
+  { deps, db, principal: { id, sessionId: own } }: Caller<PeopleNeeds, PersonPrincipal>,
   sessionId: string,
   client: Client,
 ) {
@@ -176,9 +173,7 @@ export async function endSession(
 
 /** Ends every session of the person but the one that asks. A sign-in that commits later is not one of them. */
 export async function endOtherSessions(
-  deps: PeopleNeeds,
-  db: Db,
-  { id, sessionId }: PersonPrincipal,
+  { deps, db, principal: { id, sessionId } }: Caller<PeopleNeeds, PersonPrincipal>,
   client: Client,
 ): Promise<OtherSessionsEnded> {
   const end = async (tx: PersonTx) => {
@@ -213,9 +208,7 @@ export const endLeakedSession = async (
 
 /** The session acts in another workspace from the next request on. Its token stays the same. */
 export async function switchWorkspace(
-  deps: PeopleNeeds,
-  db: Db,
-  { id, sessionId }: PersonPrincipal,
+  { deps, db, principal: { id, sessionId } }: Caller<PeopleNeeds, PersonPrincipal>,
   workspaceId: string,
   client: Client,
 ): Promise<Session> {

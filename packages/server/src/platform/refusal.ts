@@ -8,7 +8,7 @@
 import type { ErrorCode, FieldFault } from '@keyrail/contract/errors'
 
 /** The part of a principal that a security event needs. */
-export interface Caller {
+export interface RefusedCaller {
   readonly kind: string
   readonly id: string | null
   readonly workspaceId: string | null
@@ -25,7 +25,7 @@ export class Refusal extends Error {
   readonly faults: readonly FieldFault[]
   readonly headers: Readonly<Record<string, string>>
   /** The owner of the valid credential, if the refusal comes before there is a principal. */
-  readonly caller: Caller | null
+  readonly caller: RefusedCaller | null
 
   /**
    * @param detail the message for a person; by default the catalogue's own sentence. Never a secret.
@@ -37,7 +37,7 @@ export class Refusal extends Error {
     more: {
       faults?: FieldFault[]
       headers?: Record<string, string>
-      caller?: Caller
+      caller?: RefusedCaller
       cause?: unknown
     } = {},
   ) {

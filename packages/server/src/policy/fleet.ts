@@ -1,6 +1,6 @@
 import type { FleetNode, NodeList } from '@keyrail/contract/vendor/nodes'
-import { assertSeesProject, type Principal, type VendorPrincipal } from '../gate/principal.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Caller } from '../gate/caller.ts'
+import { assertSeesProject, type Principal } from '../gate/principal.ts'
 import { page } from '../platform/paging/cursor.ts'
 import { mapListed } from '../platform/paging/listed.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -10,9 +10,7 @@ import { type FleetRow, listFleet, type NodePlace, readOpenHead } from './sql.ts
 
 /** The nodes of a project, the last seen first. A test credential sees those that hold nothing of live. */
 export async function listNodes(
-  { cursors }: Pick<PolicyNeeds, 'cursors'>,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { cursors }, db, principal }: Caller<Pick<PolicyNeeds, 'cursors'>>,
   projectId: string,
   { limit, cursor }: NodeList,
 ) {

@@ -20,7 +20,7 @@ export const routes = serve(policyRoutes, {
   'GET /v1/projects/:id/nodes': {
     access: withinProjects(readers),
     handle: async (deps, { db, principal, id, query }) => ({
-      body: await listNodes(deps, db, principal, id, query),
+      body: await listNodes({ deps, db, principal }, id, query),
     }),
   },
 })

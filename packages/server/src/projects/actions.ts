@@ -2,6 +2,7 @@ import type { Paging } from '@keyrail/contract/shared'
 import type { Project, ProjectCreate, ProjectList, ProjectUpdate } from '@keyrail/contract/vendor/projects'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
+import type { Caller } from '../gate/caller.ts'
 import type { CommonNeeds } from '../gate/common-needs.ts'
 import { assertSeesProject, type Principal, type VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
@@ -36,9 +37,7 @@ const concernsNodes = (changed: object): boolean => 'default_rate_limits' in cha
 const firstVersion = 1
 
 export function createProject(
-  deps: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<CommonNeeds>,
   body: ProjectCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
@@ -78,16 +77,11 @@ export async function getProject(db: Db, principal: VendorPrincipal, id: string)
   return seenBy(principal, row)
 }
 
-export async function listProjects(
-  deps: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
-  query: ProjectList,
-) {
+export async function listProjects({ deps, db, principal }: Caller<CommonNeeds>, query: ProjectList) {
   const { slug, ids, q, limit, cursor } = query
   const search = q === undefined ? null : readSearch(q)
   if (search !== null && slug === undefined) {
-    return await searchProjects(deps, db, principal, search, query)
+    return await searchProjects({ deps, db, principal }, search, query)
   }
   const { workspaceId, projectIds } = principal
   const before = cursor === undefined ? null : deps.cursors.open('projects', workspaceId, cursor)
@@ -106,9 +100,7 @@ export async function listProjects(
 
 /** The project with this id, then those with such a name, then those with such a further word, each sorted by it. */
 async function searchProjects(
-  { cursors }: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { cursors }, db, principal }: Caller<CommonNeeds>,
   { id, range }: Search,
   { limit, cursor }: Paging,
 ) {
@@ -149,9 +141,7 @@ async function searchProjects(
  * so the floor rises with the version and every node fetches the whole policy again.
  */
 export async function updateProject(
-  deps: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<CommonNeeds>,
   id: string,
   body: ProjectUpdate,
 ) {
@@ -186,7 +176,7 @@ export async function updateProject(
 }
 
 /** Deletes a project and revokes every key under it, in one transaction. */
-export async function deleteProject(deps: CommonNeeds, db: Db, principal: VendorPrincipal, id: string) {
+export async function deleteProject({ deps, db, principal }: Caller<CommonNeeds>, id: string) {
   assertSeesProject(principal, id)
   return db.inWorkspace(
     principal.workspaceId,

@@ -9,12 +9,12 @@ const serve = servedWith<CommonNeeds>()
 export const routes = serve(projectRoutes, {
   'POST /v1/projects': {
     access: liveEditors,
-    handle: (deps, { db, principal, body, replay }) => createProject(deps, db, principal, body, replay),
+    handle: (deps, { db, principal, body, replay }) => createProject({ deps, db, principal }, body, replay),
   },
   'GET /v1/projects': {
     access: withinProjects(readers),
     handle: async (deps, { db, principal, query }) => ({
-      body: await listProjects(deps, db, principal, query),
+      body: await listProjects({ deps, db, principal }, query),
     }),
   },
   'GET /v1/projects/:id': {
@@ -24,12 +24,14 @@ export const routes = serve(projectRoutes, {
   'PATCH /v1/projects/:id': {
     access: withinProjects(liveEditors),
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await updateProject(deps, db, principal, id, body),
+      body: await updateProject({ deps, db, principal }, id, body),
     }),
   },
   'DELETE /v1/projects/:id': {
     access: withinProjects(liveEditors),
     target: 'project',
-    handle: async (deps, { db, principal, id }) => ({ body: await deleteProject(deps, db, principal, id) }),
+    handle: async (deps, { db, principal, id }) => ({
+      body: await deleteProject({ deps, db, principal }, id),
+    }),
   },
 })

@@ -7,6 +7,7 @@ import type {
   SecretKeyRevoke,
 } from '@keyrail/contract/vendor/secret-keys'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
+import type { Caller } from '../gate/caller.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { type Role, roles, sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { overlapEnd } from '../lifecycle/overlap.ts'
@@ -39,9 +40,7 @@ import {
 
 /** Creates a secret key with the role of its creator. Only this response contains the key itself. */
 export function createSecretKey(
-  deps: SecretKeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<SecretKeyNeeds>,
   body: SecretKeyCreate,
   replay: ReplayKey | null,
   client: Client,
@@ -87,9 +86,7 @@ export async function getSecretKey(db: Db, principal: VendorPrincipal, id: strin
 }
 
 export async function listSecretKeys(
-  { cursors }: SecretKeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { cursors }, db, principal }: Caller<SecretKeyNeeds>,
   query: SecretKeyList,
 ) {
   const { workspaceId } = principal
@@ -114,9 +111,7 @@ export async function listSecretKeys(
  * least the role and the limits of the key: otherwise an admin could rotate an owner's key and take over its role.
  */
 export function rotateSecretKey(
-  deps: SecretKeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<SecretKeyNeeds>,
   id: string,
   overlapHours: number,
   replay: ReplayKey | null,
@@ -170,9 +165,7 @@ export function rotateSecretKey(
  * any key: stopping a leak must not wait.
  */
 export async function revokeSecretKey(
-  deps: SecretKeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<SecretKeyNeeds>,
   id: string,
   { reason, cascade = false }: SecretKeyRevoke,
 ): Promise<RevokedSecretKey> {
@@ -188,7 +181,9 @@ export async function revokeSecretKey(
   }
   const { row, hasMade } = await db.inWorkspace(workspaceId, work, { changesRights: true })
   if (hasMade) await deps.endings.follow(workspaceId, maker)
-  const { made, cascade: state } = hasMade ? await showMade(deps, db, principal, maker, cascade) : nothingMade
+  const { made, cascade: state } = hasMade
+    ? await showMade({ deps, db, principal }, maker, cascade)
+    : nothingMade
   return { ...toSecretKey(row), descendants: made, cascade: state }
 }
 

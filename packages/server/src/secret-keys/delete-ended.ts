@@ -1,8 +1,7 @@
 import type { EndedKeysDeleted, EndedSecretKeysQuery } from '@keyrail/contract/vendor/ended'
 import { actorOf, appendAudit } from '../audit/append.ts'
-import type { VendorPrincipal } from '../gate/principal.ts'
+import type { Caller } from '../gate/caller.ts'
 import { countByEnv } from '../keys/cascade.ts'
-import type { Db } from '../platform/db/db.ts'
 import { deleteEndedSecretKeys, findEndedSecretKeys } from './ended-sql.ts'
 import type { EndNeeds } from './ending.ts'
 
@@ -11,9 +10,7 @@ const batchMax = 200
 
 /** Deletes a batch of secret keys that are revoked or expired. An owner makes space with it, also from the keys of other makers. */
 export function deleteEnded(
-  deps: EndNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<EndNeeds>,
   query: EndedSecretKeysQuery,
 ): Promise<EndedKeysDeleted> {
   const { workspaceId } = principal

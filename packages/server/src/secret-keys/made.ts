@@ -1,5 +1,6 @@
 import type { Cascade, Descendants } from '@keyrail/contract/vendor/secret-keys'
-import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
+import type { Caller } from '../gate/caller.ts'
+import { sightOf } from '../gate/principal.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type Cursors, page } from '../platform/paging/cursor.ts'
 import { type CascadeRow, readCascade } from './ending-sql.ts'
@@ -25,9 +26,7 @@ export const nothingMade: Made = {
  * @param evenDone whether the caller has just ended the maker; otherwise a cascade counts only while it goes on.
  */
 export async function showMade(
-  { cursors }: { readonly cursors: Cursors },
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { cursors }, db, principal }: Caller<{ readonly cursors: Cursors }>,
   maker: Maker,
   withEnded: boolean,
   evenDone = true,

@@ -13,18 +13,18 @@ export const routes = serve(secretKeyRoutes, {
   'POST /v1/secret_keys': {
     access: withinProjects(editors),
     handle: (deps, { db, principal, body, replay, client }) =>
-      createSecretKey(deps, db, principal, body, replay, client),
+      createSecretKey({ deps, db, principal }, body, replay, client),
   },
   'GET /v1/secret_keys': {
     access: withinProjects(readers),
     handle: async (deps, { db, principal, query }) => ({
-      body: await listSecretKeys(deps, db, principal, query),
+      body: await listSecretKeys({ deps, db, principal }, query),
     }),
   },
   'DELETE /v1/secret_keys/ended': {
     access: owners,
     handle: async (deps, { db, principal, query }) => ({
-      body: await deleteEnded(deps, db, principal, query),
+      body: await deleteEnded({ deps, db, principal }, query),
     }),
   },
   'GET /v1/secret_keys/:id': {
@@ -34,21 +34,21 @@ export const routes = serve(secretKeyRoutes, {
   'PATCH /v1/secret_keys/:id': {
     access: withinProjects(editors),
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await updateSecretKey(deps, db, principal, id, body),
+      body: await updateSecretKey({ deps, db, principal }, id, body),
     }),
   },
   'POST /v1/secret_keys/:id/rotate': {
     access: withinProjects(editors),
     target: 'secret_key',
     handle: (deps, { db, principal, id, body, replay, client }) =>
-      rotateSecretKey(deps, db, principal, id, body.overlap_hours ?? overlapHoursDefault, replay, client),
+      rotateSecretKey({ deps, db, principal }, id, body.overlap_hours ?? overlapHoursDefault, replay, client),
   },
   'POST /v1/secret_keys/:id/revoke': {
     access: withinProjects(editors),
     endsRights: true,
     target: 'secret_key',
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await revokeSecretKey(deps, db, principal, id, body),
+      body: await revokeSecretKey({ deps, db, principal }, id, body),
     }),
   },
 })

@@ -1,8 +1,8 @@
 import type { SecretKey, SecretKeyUpdate } from '@keyrail/contract/vendor/secret-keys'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
-import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Caller } from '../gate/caller.ts'
+import { sightOf } from '../gate/principal.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { SecretKeyNeeds } from './needs.ts'
 import { toSecretKey } from './resource.ts'
@@ -10,9 +10,7 @@ import { labelSecretKeyRow, lockSecretKey } from './sql.ts'
 
 /** Replaces the fields that the body names. Values that are there already write nothing. */
 export function updateSecretKey(
-  deps: SecretKeyNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<SecretKeyNeeds>,
   id: string,
   { name, meta }: SecretKeyUpdate,
 ): Promise<SecretKey> {

@@ -3,8 +3,8 @@ import type {
   SecurityEvent,
   SecurityEventList,
 } from '@keyrail/contract/security-events'
-import type { PersonPrincipal, VendorPrincipal } from '../gate/principal.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Caller } from '../gate/caller.ts'
+import type { PersonPrincipal } from '../gate/principal.ts'
 import { lowestIdAt } from '../platform/ids.ts'
 import { page } from '../platform/paging/cursor.ts'
 import { iso } from '../platform/time.ts'
@@ -30,9 +30,7 @@ const toSecurityEvent = (row: EventRow): SecurityEvent => ({
 
 /** Security events of the workspace and of the accounts of its members. */
 export async function listSecurityEvents(
-  { cursors }: SecurityEventNeeds,
-  db: Db,
-  { workspaceId }: VendorPrincipal,
+  { deps: { cursors }, db, principal: { workspaceId } }: Caller<SecurityEventNeeds>,
   query: SecurityEventList,
 ) {
   const { limit, cursor } = query
@@ -44,9 +42,7 @@ export async function listSecurityEvents(
 
 /** Security events of the person's own account, in any workspace. */
 export async function listOwnSecurityEvents(
-  { cursors }: SecurityEventNeeds,
-  db: Db,
-  { id }: PersonPrincipal,
+  { deps: { cursors }, db, principal: { id } }: Caller<SecurityEventNeeds, PersonPrincipal>,
   query: OwnSecurityEventList,
 ) {
   const { limit, cursor } = query

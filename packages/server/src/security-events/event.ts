@@ -1,6 +1,6 @@
 import type { SecurityEventKind } from '@keyrail/contract/security-events'
 import type { Client } from '../platform/http/client.ts'
-import type { Caller } from '../platform/refusal.ts'
+import type { RefusedCaller } from '../platform/refusal.ts'
 
 /** A security event to record. `details` has ids and codes: no secret, and no address that a client typed. */
 export interface NewEvent {
@@ -20,13 +20,13 @@ export interface EventActor {
   readonly id: string | null
 }
 
-export const eventActor = ({ kind, id }: Caller): EventActor => ({
+export const eventActor = ({ kind, id }: RefusedCaller): EventActor => ({
   type: kind === 'session' ? 'user' : kind,
   id,
 })
 
 /** The person that an event of this caller is about. */
-export const personOf = ({ kind, id }: Caller): string | null => (kind === 'session' ? id : null)
+export const personOf = ({ kind, id }: RefusedCaller): string | null => (kind === 'session' ? id : null)
 
 /** The workspace id in rows of events without a workspace. */
 export const nowhere = '00000000-0000-0000-0000-000000000000'

@@ -1,14 +1,14 @@
 import type { CreatedSecretKey } from '@keyrail/contract/vendor/secret-keys'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
-import type { Caller } from '../platform/refusal.ts'
+import type { RefusedCaller } from '../platform/refusal.ts'
 import { eventActor, type NewEvent, personOf } from './event.ts'
 import { type RecordNeeds, recordEvent } from './record.ts'
 import { queueLettersToOwners } from './sql.ts'
 
 /** The actor of a change and its client; `client` is null for the operator, who sends no request. */
 export interface Doer {
-  readonly caller: Pick<Caller, 'kind' | 'id'>
+  readonly caller: Pick<RefusedCaller, 'kind' | 'id'>
   readonly client: Client | null
 }
 

@@ -10,12 +10,12 @@ export const routes = serve(securityEventRoutes, {
   'GET /v1/security_events': {
     access: owners,
     handle: async (deps, { db, principal, query }) => ({
-      body: await listSecurityEvents(deps, db, principal, query),
+      body: await listSecurityEvents({ deps, db, principal }, query),
     }),
   },
   'GET /v1/auth/security_events': {
     handle: async (deps, { db, principal, query }) => ({
-      body: await listOwnSecurityEvents(deps, db, principal, query),
+      body: await listOwnSecurityEvents({ deps, db, principal }, query),
     }),
   },
 })

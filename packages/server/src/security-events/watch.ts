@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { whenAnswered } from '../platform/http/answered.ts'
 import { clientOf } from '../platform/http/client.ts'
-import type { Caller, Refusal } from '../platform/refusal.ts'
+import type { Refusal, RefusedCaller } from '../platform/refusal.ts'
 import { eventActor, type NewEvent, personOf } from './event.ts'
 import type { NoteEvents } from './record.ts'
 
@@ -30,7 +30,7 @@ export function noteRefusals(
   })
 }
 
-function kindOf(status: number, caller: Caller | null, { code }: Refusal): NewEvent['kind'] | null {
+function kindOf(status: number, caller: RefusedCaller | null, { code }: Refusal): NewEvent['kind'] | null {
   if (code === 'ip_not_allowed') return 'address_refused'
   if (status === 429) return 'throttled'
   return status === 403 && caller !== null ? 'permission_refused' : null

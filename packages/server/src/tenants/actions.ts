@@ -2,6 +2,7 @@ import type { Paging } from '@keyrail/contract/shared'
 import type { Tenant, TenantCreate, TenantList, TenantUpdate } from '@keyrail/contract/vendor/tenants'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
+import type { Caller } from '../gate/caller.ts'
 import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
@@ -33,9 +34,7 @@ import {
 } from './sql.ts'
 
 export function createTenant(
-  deps: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<CommonNeeds>,
   body: TenantCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
@@ -60,11 +59,11 @@ export async function getTenant(db: Db, principal: VendorPrincipal, id: string):
   return toTenant(row)
 }
 
-export async function listTenants(deps: CommonNeeds, db: Db, principal: VendorPrincipal, query: TenantList) {
+export async function listTenants({ deps, db, principal }: Caller<CommonNeeds>, query: TenantList) {
   const { external_id, ids, q, limit, cursor } = query
   const search = q === undefined ? null : readSearch(q)
   if (search !== null && external_id === undefined) {
-    return await searchTenants(deps, db, principal, search, query)
+    return await searchTenants({ deps, db, principal }, search, query)
   }
   const { workspaceId } = principal
   const before = cursor === undefined ? null : deps.cursors.open('tenants', workspaceId, cursor)
@@ -87,9 +86,7 @@ export async function listTenants(deps: CommonNeeds, db: Db, principal: VendorPr
 
 /** The tenant with this id, then those with such a name, such an external id, or such a further word, each sorted by it. */
 async function searchTenants(
-  { cursors }: CommonNeeds,
-  db: Db,
-  { workspaceId }: VendorPrincipal,
+  { deps: { cursors }, db, principal: { workspaceId } }: Caller<CommonNeeds>,
   { id, range }: Search,
   { limit, cursor }: Paging,
 ) {
@@ -124,13 +121,7 @@ async function searchTenants(
 }
 
 /** Replaces the fields that the body names. Nodes receive the change, since they show the tenant of a key. */
-export function updateTenant(
-  deps: CommonNeeds,
-  db: Db,
-  principal: VendorPrincipal,
-  id: string,
-  body: TenantUpdate,
-) {
+export function updateTenant({ deps, db, principal }: Caller<CommonNeeds>, id: string, body: TenantUpdate) {
   return db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockTenant(tx, id)
     if (row === null) throw new Refusal('not_found')
@@ -153,7 +144,7 @@ export function updateTenant(
 }
 
 /** Raises the tenant's epoch: every embed token issued so far fails on its next request. */
-export function revokeEmbedTokens(deps: CommonNeeds, db: Db, principal: VendorPrincipal, id: string) {
+export function revokeEmbedTokens({ deps, db, principal }: Caller<CommonNeeds>, id: string) {
   return db.inWorkspace(principal.workspaceId, async tx => {
     endRights(tx, [id])
     const row = await lockTenant(tx, id)
@@ -168,7 +159,7 @@ export function revokeEmbedTokens(deps: CommonNeeds, db: Db, principal: VendorPr
 }
 
 /** Deletes a tenant and revokes all of its keys, in one transaction. */
-export function deleteTenant(deps: CommonNeeds, db: Db, principal: VendorPrincipal, id: string) {
+export function deleteTenant({ deps, db, principal }: Caller<CommonNeeds>, id: string) {
   return db.inWorkspace(
     principal.workspaceId,
     async tx => {

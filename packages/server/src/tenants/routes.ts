@@ -16,12 +16,12 @@ const serve = servedWith<CommonNeeds>()
 export const routes = serve(tenantRoutes, {
   'POST /v1/tenants': {
     access: withinProjects(liveEditors),
-    handle: (deps, { db, principal, body, replay }) => createTenant(deps, db, principal, body, replay),
+    handle: (deps, { db, principal, body, replay }) => createTenant({ deps, db, principal }, body, replay),
   },
   'GET /v1/tenants': {
     access: withinProjects(readers),
     handle: async (deps, { db, principal, query }) => ({
-      body: await listTenants(deps, db, principal, query),
+      body: await listTenants({ deps, db, principal }, query),
     }),
   },
   'GET /v1/tenants/:id': {
@@ -31,7 +31,7 @@ export const routes = serve(tenantRoutes, {
   'PATCH /v1/tenants/:id': {
     access: liveEditors,
     handle: async (deps, { db, principal, id, body }) => ({
-      body: await updateTenant(deps, db, principal, id, body),
+      body: await updateTenant({ deps, db, principal }, id, body),
     }),
   },
   'POST /v1/tenants/:id/embed_tokens/revoke': {
@@ -39,12 +39,14 @@ export const routes = serve(tenantRoutes, {
     endsRights: true,
     target: 'tenant',
     handle: async (deps, { db, principal, id }) => ({
-      body: await revokeEmbedTokens(deps, db, principal, id),
+      body: await revokeEmbedTokens({ deps, db, principal }, id),
     }),
   },
   'DELETE /v1/tenants/:id': {
     access: liveEditors,
     target: 'tenant',
-    handle: async (deps, { db, principal, id }) => ({ body: await deleteTenant(deps, db, principal, id) }),
+    handle: async (deps, { db, principal, id }) => ({
+      body: await deleteTenant({ deps, db, principal }, id),
+    }),
   },
 })

@@ -9,6 +9,7 @@ import type {
   TopUsage,
   TopUsageQuery,
 } from '@keyrail/contract/vendor/usage'
+import type { Caller } from '../gate/caller.ts'
 import { sightOf, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import { findTenantId } from '../keys/find-tenant.ts'
@@ -97,9 +98,7 @@ export async function getBillingUsage(
 }
 
 export async function listTenantUsage(
-  { cursors }: UsageNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps: { cursors }, db, principal }: Caller<UsageNeeds>,
   { month, months, env, limit, cursor }: TenantUsageQuery,
 ) {
   const { workspaceId } = principal

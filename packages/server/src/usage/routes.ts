@@ -55,7 +55,7 @@ export const routes = serve(usageRoutes, {
   'GET /v1/usage/tenants': {
     access: liveReaders,
     handle: async (deps, { db, principal, query }) => ({
-      body: await listTenantUsage(deps, db, principal, query),
+      body: await listTenantUsage({ deps, db, principal }, query),
     }),
   },
 })

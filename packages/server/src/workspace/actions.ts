@@ -2,6 +2,7 @@ import type { EmbedTheme } from '@keyrail/contract/shared'
 import type { Workspace, WorkspaceCreate, WorkspaceUpdate } from '@keyrail/contract/vendor/workspace'
 import { actorOf, appendAudit, type Entry, openChain } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
+import type { Caller } from '../gate/caller.ts'
 import type { Principal, VendorPrincipal } from '../gate/principal.ts'
 import { countOwned, joinWorkspace } from '../members/join.ts'
 import { actIn, readPerson } from '../people/standing.ts'
@@ -27,9 +28,7 @@ import {
  * person becomes its owner; with the bootstrap token it has no members.
  */
 export function createWorkspace(
-  deps: WorkspaceNeeds,
-  db: Db,
-  principal: Principal,
+  { deps, db, principal }: Caller<WorkspaceNeeds, Principal>,
   body: WorkspaceCreate,
   replay: ReplayKey | null,
   client: Client,
@@ -114,9 +113,7 @@ export async function getWorkspace(db: Db, { workspaceId }: VendorPrincipal): Pr
 
 /** Replaces the fields that the body names. */
 export function updateWorkspace(
-  deps: WorkspaceNeeds,
-  db: Db,
-  principal: VendorPrincipal,
+  { deps, db, principal }: Caller<WorkspaceNeeds>,
   body: WorkspaceUpdate,
   client: Client,
 ): Promise<Workspace> {

@@ -1,10 +1,10 @@
 import type { Membership } from '@keyrail/contract/people'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import type { Authenticate, From } from '../gate/authenticate.ts'
+import type { Caller } from '../gate/caller.ts'
 import type { PersonPrincipal, Principal } from '../gate/principal.ts'
 import { countOwned, hasMembers, joinWorkspace } from '../members/join.ts'
 import { actIn, readPerson } from '../people/standing.ts'
-import type { Db } from '../platform/db/db.ts'
 import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { holdSecretKey } from '../secret-keys/held.ts'
@@ -17,9 +17,7 @@ import { lockWorkspace } from './sql.ts'
  * an owner's secret key, which could invite anybody: being there first is no right.
  */
 export async function adoptWorkspace(
-  deps: WorkspaceNeeds,
-  db: Db,
-  principal: PersonPrincipal,
+  { deps, db, principal }: Caller<WorkspaceNeeds, PersonPrincipal>,
   secretKey: string,
   from: From,
 ): Promise<Membership> {

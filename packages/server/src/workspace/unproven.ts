@@ -1,9 +1,9 @@
 import type { Membership } from '@keyrail/contract/people'
 import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
+import type { Caller } from '../gate/caller.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { leaveWorkspace } from '../members/join.ts'
 import { actIn } from '../people/standing.ts'
-import type { Db } from '../platform/db/db.ts'
 import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { beginEnding, endMakers, hasMadeLeft } from '../secret-keys/ending.ts'
@@ -39,9 +39,11 @@ const entryOf = (
  * before that: what the person makes from now on has the same maker.
  */
 export async function keepWorkspace(
-  deps: WorkspaceNeeds,
-  db: Db,
-  { id: userId, sessionId, workspaceId: actsIn }: PersonPrincipal,
+  {
+    deps,
+    db,
+    principal: { id: userId, sessionId, workspaceId: actsIn },
+  }: Caller<WorkspaceNeeds, PersonPrincipal>,
   workspaceId: string,
 ): Promise<Membership> {
   const actor: Actor = makerOf(userId)
@@ -75,9 +77,7 @@ const stillEnding = (): never => {
  * no person can act in it any more.
  */
 export async function giveUpWorkspace(
-  deps: WorkspaceNeeds,
-  db: Db,
-  { id: userId }: PersonPrincipal,
+  { deps, db, principal: { id: userId } }: Caller<WorkspaceNeeds, PersonPrincipal>,
   workspaceId: string,
 ): Promise<{ object: 'workspace'; id: string; deleted: true }> {
   const maker = makerOf(userId)
