@@ -60,12 +60,12 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
   let heldMs: number | null = null
   let applied: Record<string, string> = wait === null ? {} : { 'preference-applied': `wait=${wait}` }
   if (wait !== null && since === head.version) {
-    // Before it is held: a revocation that waits for nodes waits for this acknowledgement.
+    // Recorded before the poll is held, because a revocation may be waiting for this acknowledgement.
     await noted
     const gone = AbortSignal.any([call.hangUp(), deps.closing])
     const who = { ...scope, reach: call.principal.reach }
     const change = policy.watch.change(who, since, wait * 1_000, gone)
-    // There is no space to hold it. The response omits Preference-Applied, so the node polls at its own pace.
+    // No further poll can be held. The response omits Preference-Applied, so the node polls at its own pace.
     if (change === null) applied = {}
     else {
       call.hold()
@@ -73,7 +73,7 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
       head = ended.head ?? head
       if (call.query.features?.includes(heldFeature))
         heldMs = Math.max(0, Math.floor(ended.lookedAt - askedAt))
-      // It was held for up to 30 s, and its credential may have ended in that time.
+      // The poll was held for up to 30 s, in which its credential may have ended.
       await call.judgeAgain()
     }
   }

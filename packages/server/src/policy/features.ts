@@ -32,7 +32,7 @@ export const feedFeatures: Features = {
   external_id: { tenant: [externalId] },
   key_meta: { key: [metaOf('k')] },
   labels: { key: [nameOf('k')], tenant: [nameOf('t'), metaOf('t')], ...labelled },
-  // As nodes named them before the others.
+  // Older nodes name these two, which give labels where the secret key may see labels.
   names: { key: [nameOf('k')], tenant: [externalId, nameOf('t')], ...labelled, instead: 'external_id' },
   meta: { key: [metaOf('k')], tenant: [metaOf('t')], ...labelled, instead: 'key_meta' },
 }
@@ -41,10 +41,10 @@ export const feedFeatures: Features = {
 export const heldFeature = 'held_ms'
 /** The answer says whether the service takes `POST /v1/usage/refusals` from the node. */
 const refusalsFeature = 'refusals'
-/** They add nothing to keys, so answers do not list them. */
+/** These two add nothing to keys, so answers do not list them. */
 const apart: readonly string[] = [heldFeature, refusalsFeature]
 
-/** Whether the answer names it, for a node that may report. */
+/** Whether an answer says that the service takes reports of refusals: the node asked for that and may report. */
 export const takesRefusals = (
   named: readonly string[] | undefined,
   permissions: ReadonlySet<Permission> | null,

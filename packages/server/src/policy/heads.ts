@@ -12,7 +12,7 @@ export interface ProjectRef {
 
 export const refKey = ({ workspaceId, projectId }: ProjectRef) => `${workspaceId}/${projectId}`
 
-/** Null when its row has none, because the workspace has no such project. */
+/** Null: the workspace has no such project, so its row has no version. */
 export const toHead = ({ version, floor, deleted }: Row): PolicyHead | null =>
   version === null ? null : { version: Number(version), floor: Number(floor), deleted: deleted === true }
 

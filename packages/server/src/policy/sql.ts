@@ -7,7 +7,6 @@ import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { isFullSql, isLiveSql, liveInterval } from './live.ts'
 import type { FeedStatements } from './statements.ts'
 
-/** The version and the floor of a project's policy. */
 /** Policy heads of many projects, by their index in the arrays; the version is null for a missing project. */
 export const findHeads = sql(
   'policy.find_heads',

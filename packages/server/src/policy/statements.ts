@@ -22,7 +22,7 @@ export interface FeedStatements {
 export function feedStatements(features: Features): FeedStatements {
   const made = new Map<string, Statement>()
   const keep = (name: string, text: (choice: Choice) => string, named: readonly string[]) => {
-    // A feature that nodes alone know about changes no statement.
+    // `held_ms` and its kind add no member and no condition, so they need no statement of their own.
     const chosen = withoutCovered(
       features,
       named.filter(one => Object.keys(features[one] ?? {}).length > 0),
@@ -42,7 +42,7 @@ export function feedStatements(features: Features): FeedStatements {
   }
 }
 
-/** Without those whose members others add as well, since sets that give the same text are one statement. */
+/** Leaves out a feature all of whose members another feature adds too: both sets then share one statement. */
 function withoutCovered(features: Features, named: readonly string[]): readonly string[] {
   const membersOf = (name: string) => {
     const { key = [], tenant = [], needed } = features[name] ?? {}

@@ -56,7 +56,7 @@ export class UnwrittenNodes {
     if (this.#size > this.#max) this.#forgetOne()
   }
 
-  /** It is recorded now. */
+  /** Call it once the node is recorded. */
   delete(sighting: Omit<Unwritten, 'version'>): void {
     const workspace = this.#byWorkspace.get(sighting.workspaceId)
     const held = workspace?.places.get(nameOf(sighting))
@@ -65,7 +65,7 @@ export class UnwrittenNodes {
     this.#tidy(sighting.workspaceId, workspace)
   }
 
-  /** The live ones of a place. */
+  /** The live nodes of a place. */
   liveOf(place: NodePlace): Unwritten[] {
     const from = this.#now() - liveMs
     return [...(this.#heldOf(place)?.nodes.values() ?? [])].filter(({ at }) => at > from)
@@ -107,7 +107,7 @@ export class UnwrittenNodes {
     if (this.#now() - at < liveMs) held.forgotAt = this.#now()
   }
 
-  /** Removes what says nothing any more. */
+  /** Removes places without nodes that need not remember a forgotten node. */
   #tidy(workspaceId: string, { places }: Workspace): void {
     for (const [name, held] of places)
       if (held.nodes.size === 0 && !this.#hasForgotten(held)) places.delete(name)

@@ -4,9 +4,9 @@ export interface Waits {
   during<T>(gone: AbortSignal, wait: (gone: AbortSignal) => Promise<T>): Promise<T>
   /** Whether the process is about to end, so that waiting for a store which does not answer is in vain. */
   readonly isLeaving: boolean
-  /** Resolves when those that wait now have ended. The process is leaving from the call on. */
+  /** Marks the process as leaving. @returns resolves when the waits of this moment have ended. */
   ended(): Promise<void>
-  /** Ends all, now and from now on. */
+  /** Ends all waits, and those that begin later. */
   end(): void
 }
 
