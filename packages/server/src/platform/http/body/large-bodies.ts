@@ -8,14 +8,14 @@ export const signedBytesMax = 16 * 1_048_576
 /** Extra memory for bodies and responses of at most 1 MiB, so that a few large ones do not block them. */
 export const mediumBytesMax = 16 * 1_048_576
 const mediumMax = 1_048_576
-/** Anything smaller takes nothing: the 20,000 that may wait for a lane are not much more than the others. */
+/** Smaller bodies reserve nothing: the 20,000 calls that may wait for a lane have at most 80 MiB of them. */
 export const smallBytesMax = 4_096
 
 /** Large bodies and responses reserve memory before they are there, and release it when their request ends. */
 export interface LargeBodies {
   /**
-   * Names the owner of a request's body and response, and who of the owner's sends it: one owner gets at most half of the memory, or
-   * one thing; one of its callers at most half of that, or one thing.
+   * Names the owner of a request's body and response, and the caller of that owner. An owner gets at most half of the memory, a
+   * caller half of what its owner gets; either always gets one body or response.
    */
   ownedBy(response: ServerResponse, owner: string, caller?: string): void
   /**
@@ -46,7 +46,7 @@ export interface LargeBodies {
   held(): number
 }
 
-/** An owner, and who of the owner's. */
+/** An owner, then one of its callers. */
 type Names = readonly string[]
 
 /** Whose bytes leave no memory: those of the same owner, or of all. */
