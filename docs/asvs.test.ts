@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path/posix'
 import { test } from 'node:test'
 import { serviceFiles, sourceFiles } from '../packages/server/test/source-files.ts'
+import { readMet } from './asvs-met.ts'
 import { readDocument, section, tableOf } from './documents.ts'
 
 /** The levels of the requirements of ASVS 5.0.0, section by section, in their order: the first of `1.2` is `1.2.1`. */
@@ -89,54 +89,70 @@ const levels: Record<string, string> = {
 }
 
 const page = readDocument('docs/asvs.md')
-const chapters = [...page.matchAll(/^## (\d+ .+)$/gm)].map(([, heading = '']) => heading)
-const rows = chapters.flatMap(heading => {
-  const [chapter = ''] = heading.split(' ')
-  return tableOf(section(page, heading)).map(([id = '', level = '', asked = '', verdict = '', why = '']) => ({
-    ...{ chapter, id, level, asked, verdict, why },
-  }))
-})
-/** A link to a test and the name of the test. */
-const named = (why: string) => [...why.matchAll(/\]\(([^)]+\.test\.ts)\) "([^"]+)"/g)]
+const met = readMet(readDocument('docs/asvs-met.csv'))
+const unmet = tableOf(section(page, 'Not met'))
+const reasons = tableOf(section(page, 'Does not apply'))
 
-test('the tables of the chapters have every requirement of levels 1 and 2 once, by level', () => {
-  const wanted = Object.entries(levels).flatMap(([part, all]) =>
-    [...all].map((level, i) => ({ id: `${part}.${i + 1}`, level })).filter(({ level }) => level !== '3'),
-  )
-  assert.deepEqual(
-    rows.map(({ id, level }) => ({ id, level })),
-    wanted,
-  )
-  for (const { chapter, id } of rows) assert.equal(id.split('.')[0], chapter)
+/** Every requirement of levels 1 and 2, in the order of the standard. */
+const wanted = Object.entries(levels)
+  .flatMap(([part, all]) => [...all].map((level, i) => ({ id: `${part}.${i + 1}`, level })))
+  .filter(({ level }) => level !== '3')
+const ids = wanted.map(({ id }) => id)
+
+/** `1.2.6–1.2.8, 1.5.1`: a range is inclusive, in the order of the standard. */
+const spread = (cell: string): string[] =>
+  cell.split(', ').flatMap(part => {
+    const [first = '', last = first] = part.split('–')
+    return ids.slice(ids.indexOf(first), ids.indexOf(last) + 1)
+  })
+const byVerdict = [
+  met.map(({ id }) => id),
+  unmet.map(([id = '']) => id),
+  reasons.flatMap(([, cell = '']) => spread(cell)),
+]
+
+test('page and file have every requirement of levels 1 and 2 once, with its level', () => {
+  const inOrder = (some: string[]) => some.toSorted((a, b) => ids.indexOf(a) - ids.indexOf(b))
+  assert.deepEqual(inOrder(byVerdict.flat()), ids)
+  const [first = [], second = []] = byVerdict
+  for (const some of [first, second]) assert.deepEqual(some, inOrder(some))
+  const stated = [...met, ...unmet.map(([id = '', level = '']) => ({ id, level }))]
+  for (const { id, level } of stated)
+    assert.ok(
+      wanted.some(one => one.id === id && one.level === level),
+      id,
+    )
 })
 
-test('every row has its requirement, and a verdict with a test or a reason', () => {
-  for (const { id, asked, verdict, why } of rows) {
+test('a requirement that is not met has its text, and what there is instead', () => {
+  for (const [id, , asked, instead = ''] of unmet) {
     assert.notEqual(asked, '', id)
-    if (verdict === 'met') assert.ok(named(why).length > 0, `${id} names no test`)
-    else {
-      assert.ok(['does not apply', 'not met'].includes(verdict), `${id}: ${verdict}`)
-      assert.match(why, /\w{2,}.*\.$/, id)
-    }
+    assert.match(instead, /\w{2,}/, id)
   }
+  for (const [reason = '', cell] of reasons) assert.match(reason, /\w{2,}/, cell)
 })
 
-test('every named test exists', () => {
-  for (const { id, why } of rows) {
-    for (const [, path = '', name = ''] of named(why)) {
+test('a met requirement has its text and names tests that exist', () => {
+  for (const { id, asked, tests } of met) {
+    assert.notEqual(asked, '', id)
+    assert.ok(tests.length > 0, `${id} names no test`)
+    for (const { file, name } of tests) {
       const title = new RegExp(`\\btest\\(\\s*(['"\`])(?:(?!\\1).)*${escaped(name)}`, 's')
-      assert.match(readDocument(join('docs', path)), title, `${id}: ${name}`)
+      assert.match(readDocument(file), title, `${id}: ${name}`)
     }
   }
 })
 
-test('the counts of verdicts match the rows', () => {
-  const counts = tableOf(page).map(([verdict, count]) => [verdict, Number(count)])
-  const counted = ['met', 'does not apply', 'not met'].map(verdict => [
-    verdict,
-    rows.filter(row => row.verdict === verdict).length,
-  ])
-  assert.deepEqual(counts, counted)
+test('the counts of a chapter match the requirements', () => {
+  const rows = tableOf(page)
+  const counted = [...new Set(ids.map(id => id.split('.')[0]))].map(chapter =>
+    byVerdict.map(some => some.filter(id => id.startsWith(`${chapter}.`)).length),
+  )
+  const sum = byVerdict.map(some => some.length)
+  assert.deepEqual(
+    rows.map(([, ...cells]) => cells.map(Number)),
+    [...counted, sum],
+  )
 })
 
 const browser = sourceFiles('packages/dashboard/src/**/*.{ts,tsx}')

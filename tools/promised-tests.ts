@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { readMet } from '../docs/asvs-met.ts'
 
 /** A test that a page names as proof. */
 export interface PromisedTest {
@@ -10,11 +11,17 @@ export interface PromisedTest {
   readonly name: string
 }
 
-/** Every `[label](path/to/a.test.ts) "name of the test"` of the pages. */
-export const promisedTests = (): PromisedTest[] =>
-  globSync(['*.md', 'docs/**/*.md', 'packages/sdk/*.md']).flatMap(page =>
+const metPath = 'docs/asvs-met.csv'
+
+/** Every `[label](path/to/a.test.ts) "name of the test"` of the pages, and the tests of requirements that are met. */
+export const promisedTests = (): PromisedTest[] => [
+  ...globSync(['*.md', 'docs/**/*.md', 'packages/sdk/*.md']).flatMap(page =>
     promisesOf(page, readFileSync(page, 'utf8')),
-  )
+  ),
+  ...readMet(readFileSync(metPath, 'utf8')).flatMap(({ tests }) =>
+    tests.map(test => ({ page: metPath, ...test })),
+  ),
+]
 
 export const promisesOf = (page: string, text: string): PromisedTest[] =>
   [...text.matchAll(/\]\(([^)#]+\.test\.ts)\) "([^"]+)"/g)].map(([, path = '', name = '']) => ({
