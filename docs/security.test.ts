@@ -46,8 +46,6 @@ test('packages without a hash are listed, and the service runs on none of them',
     withoutHash,
   )
   for (const [path, { dev, optional }] of found) assert.deepEqual([dev, optional], [true, true], path)
-  // SECURITY.md names their number.
-  assert.match(readDocument('SECURITY.md'), /Every other entry has a hash too, but eight:/)
   const others = [
     'packages/sdk/bundling',
     'packages/sdk/runtimes',
