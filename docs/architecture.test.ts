@@ -6,7 +6,15 @@ import { connectionsOf, laneConnections } from '../packages/server/src/platform/
 import { settings } from '../packages/server/src/settings.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { serviceFiles, sourceFiles } from '../packages/server/test/source-files.ts'
-import { checkout, codeBlocks, documents, readDocument, section, tableOf } from './documents.ts'
+import {
+  checkout,
+  codeBlocks,
+  documents,
+  figuresMissing,
+  readDocument,
+  section,
+  tableOf,
+} from './documents.ts'
 
 const page = readDocument('ARCHITECTURE.md')
 const source = 'packages/server/src/'
@@ -34,9 +42,8 @@ test('every folder of the service, of the SDK and of the checkout is on the map'
     assert.ok(existsSync(join(checkout, place.replaceAll('`', ''))), place)
 })
 
-test('a cell of the map has twelve words at most, and its files are in that place', () => {
+test('the files that a cell of the map names are in its place', () => {
   for (const [place = '', holds = ''] of tableOf(section(page, 'The rooms'))) {
-    assert.ok(holds.split(/\s+/).length <= 12, `${place}: ${holds}`)
     for (const [, file = ''] of holds.matchAll(/`([\w.-]+\.ts)`/g))
       assert.ok(existsSync(join(checkout, place.replaceAll('`', ''), file)), `${place} ${file}`)
   }
@@ -138,7 +145,6 @@ test('decisions are numbered without gaps, and each has the four parts of a reco
     for (const part of ['Context', 'Decision', 'Why', 'Consequences']) {
       assert.ok(section(text, part).trim().length > 0, `${path}: ${part}`)
     }
-    assert.ok(text.split('\n').length <= 40, `${path} is longer than a short record`)
   })
   assert.ok(decisions.length >= 10)
 })
@@ -149,19 +155,10 @@ const lanes = tableOf(section(readDocument('docs/scaling.md'), 'Lanes'))
   .toSorted()
 
 test('the page on scaling counts the connections of a process as the service does', () => {
-  const [count = ''] = /Count connections\..*?errands/s.exec(readDocument('docs/scaling.md')) ?? []
-  const [ofLanes = '', others = ''] = count.split('The other eight are')
-  const sum = (text: string) => {
-    const words: Record<string, number> = { one: 1, two: 2 }
-    return text.matchAll(/\b(?:one|two)\b/g).reduce((all, [word]) => all + (words[word] ?? 0), 0)
-  }
-  assert.equal(sum(ofLanes.split('these:')[1] ?? ''), laneConnections)
-  assert.equal(laneConnections + sum(others), connectionsOf(0))
-  assert.match(
-    count,
-    new RegExp(`opens ${connectionsOf(6)} at most .* which is 6, and ${connectionsOf(0)} more`),
-  )
   assert.equal(settings.SERVICE_DATABASE_POOL.default, '6')
+  const counted = section(readDocument('docs/scaling.md'), 'What each process counts')
+  const figures = [connectionsOf(6), 6, connectionsOf(0), `${laneConnections} of these`]
+  assert.deepEqual(figuresMissing(counted, figures.map(String)), [])
 })
 
 test('the page on scaling has every table and every lane of the service', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { routes } from '../packages/server/src/routes.ts'
 import { settings } from '../packages/server/src/settings.ts'
-import { checkout, documentsWithText, readDocument, section, tableOf } from './documents.ts'
+import { checkout, documentsWithText, figuresMissing, readDocument, section, tableOf } from './documents.ts'
 
 /** What pages may count, and how many of it there are. */
 const counted: Record<string, number> = {
@@ -39,4 +39,13 @@ test('a page with a wrong count is found', () => {
   const right = Object.entries(counted).map(([thing, count]) => `${count} ${thing}`)
   assert.deepEqual(wrongCounts(right.join(', ')), [])
   assert.deepEqual(wrongCounts('its three lanes, all 14 migrations'), ['three lanes', '14 migrations'])
+})
+
+test('a figure is found in any words, and not within another number or unit', () => {
+  assert.deepEqual(figuresMissing('It waits\n30 s, and 1,200 times.', ['30 s', '1,200']), [])
+  assert.deepEqual(figuresMissing('It waits 30 seconds, 1,200 times.', ['30 s', '200', '0']), [
+    '30 s',
+    '200',
+    '0',
+  ])
 })

@@ -48,6 +48,15 @@ export function tableOf(text: string): string[][] {
   return rows
 }
 
+/** The figures, numbers with their units, that a text does not state, in whatever words. */
+export function figuresMissing(text: string, figures: readonly string[]): string[] {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return figures.filter(
+    figure =>
+      !new RegExp(`(?<![\\w,.])${figure.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w])`).test(line),
+  )
+}
+
 export interface CodeBlock {
   language: string
   text: string

@@ -25,10 +25,9 @@ import { metAMinute } from '../packages/server/src/tenants/meet.ts'
 import { mintToken, setOrigins } from '../packages/server/test/embed.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { makeVendor } from '../packages/server/test/vendor.ts'
-import { checkout, codeBlocks, readDocument, section, tableOf } from './documents.ts'
+import { checkout, codeBlocks, figuresMissing, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/embed.md')
-const text = page.replaceAll(/\s+/g, ' ')
 const run = promisify(execFile)
 const harness = await startHarness({ publicUrl: 'https://keyrail.example.com' })
 const vendor = await makeVendor(harness)
@@ -97,8 +96,14 @@ test('the languages are those that the widget has', () => {
   const inEnglish = new Intl.DisplayNames('en', { type: 'language' })
   const files = globSync('packages/embed/src/widget/words/??.ts', { cwd: checkout })
   const languages = files.map(file => inEnglish.of(basename(file, '.ts')))
-  const [sentence = ''] = section(page, 'Languages').replaceAll(/\s+/g, ' ').trim().split(' are built in.')
-  assert.deepEqual(sentence.split(/, | and /).toSorted(), languages.toSorted())
+  assert.ok(languages.length >= 5)
+  assert.deepEqual(
+    figuresMissing(
+      section(page, 'Languages'),
+      languages.map(language => `${language}`),
+    ),
+    [],
+  )
 })
 
 test('the routes take exactly the scopes of the table', () => {
@@ -120,17 +125,18 @@ test('a token has the claims of the table', async () => {
   const listed = tableOf(section(page, 'What a token is')).map(([claim]) => plain(claim))
   assert.deepEqual(listed.toSorted(), Object.keys(claims).toSorted())
   const { alg, typ } = JSON.parse(header)
-  assert.ok(text.includes(`\`${alg}\`, \`typ\` \`${typ}\``))
+  assert.deepEqual(figuresMissing(section(page, 'What a token is'), [alg, typ]), [])
 })
 
 test('the times and bounds match the service', () => {
-  assert.ok(text.includes(`| \`exp\` | ${tokenLifeS} seconds later`))
   assert.equal(tokenLifeS, 5 * 60)
-  assert.ok(text.includes(`at most ${tokenLengthMax.toLocaleString('en')} characters`))
-  assert.ok(text.includes(`under \`/v1\`, without authentication, cacheable for ${jwksMaxAgeS} seconds`))
-  assert.ok(text.includes(`signs ${publishedBeforeS / 60} minutes later`))
-  assert.ok(text.includes(`at least every ${readAgainS} seconds`))
-  assert.ok(text.includes(`verifies for ${keptAfterS / 60} minutes more`))
+  const ofToken = [`${tokenLifeS} seconds`, `${tokenLengthMax.toLocaleString('en')} characters`]
+  assert.deepEqual(figuresMissing(page, ofToken), [])
+  const ofKeys = [
+    ...[readAgainS, jwksMaxAgeS].map(seconds => `${seconds}`),
+    ...[publishedBeforeS, keptAfterS].map(seconds => `${seconds / 60} minutes`),
+  ]
+  assert.deepEqual(figuresMissing(section(page, 'Signing keys'), ofKeys), [])
   const caps = tableOf(section(page, 'Caps')).map(([, most]) => Number(most))
   assert.deepEqual(caps, [
     Number(settings.SERVICE_EMBED_MAX_ACTIVE_KEYS.default),
@@ -141,7 +147,7 @@ test('the times and bounds match the service', () => {
 })
 
 test('the page states how long a preflight may be kept, and the bounds of the theme', () => {
-  assert.ok(text.includes(`for ${preflightMaxAgeS.toLocaleString('en')} seconds`))
+  assert.deepEqual(figuresMissing(page, [`${preflightMaxAgeS.toLocaleString('en')} seconds`]), [])
   const { properties } = EmbedTheme as unknown as { properties: Record<string, Record<string, number>> }
   const forms = tableOf(section(page, 'The theme')).map(([field, form]) => [plain(field), plain(form)])
   assert.deepEqual(forms, [
