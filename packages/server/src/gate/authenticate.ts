@@ -86,7 +86,7 @@ function bootstrapPrincipal(token: string, digest: Buffer | null): Principal {
 /** One for each record, which many requests share: those of one batch, or all while it is kept. */
 const principals = new WeakMap<SecretKeyRecord, Principal>()
 
-export function keyPrincipal(key: SecretKeyRecord): Principal {
+function keyPrincipal(key: SecretKeyRecord): Principal {
   const made = principals.get(key)
   if (made !== undefined) return made
   const principal = toPrincipal(key)
