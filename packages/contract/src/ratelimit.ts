@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import type { ErrorCode } from './errors.ts'
 import { Type } from './schema.ts'
 import { Env, nullable, oneOf, RateLimits, strictObject, Uuid } from './shared.ts'
 
@@ -57,3 +58,38 @@ export const RateLimitVerdict = strictObject({
   }),
 })
 export type RateLimitVerdict = Static<typeof RateLimitVerdict>
+
+/** The checks of a list. Beyond, send another list. */
+export const checksMax = 100
+
+/**
+ * Checks of several requests at once. Each is judged and charged by itself, in the order of the list: one that is invalid, or
+ * names a project that the caller cannot see, costs itself alone.
+ */
+export const RateLimitChecks = strictObject({
+  checks: Type.Array(
+    Type.Unsafe<unknown>({ description: 'A check, with the fields of `POST /v1/ratelimit/check`.' }),
+    { minItems: 1, maxItems: checksMax },
+  ),
+})
+export type RateLimitChecks = Static<typeof RateLimitChecks>
+
+/** The body of an error, as a value in a list. */
+const ErrorBody = strictObject({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  detail: Type.String(),
+  code: Type.Unsafe<ErrorCode>({ type: 'string' }),
+  errors: Type.Optional(Type.Array(strictObject({ path: Type.String(), message: Type.String() }))),
+  request_id: Type.String(),
+})
+
+export const RateLimitVerdicts = strictObject({
+  object: Type.Literal('ratelimit_checks'),
+  checks: Type.Array(Type.Union([RateLimitVerdict, strictObject({ error: ErrorBody })]), {
+    description:
+      'In the order of the request: a verdict each, or the error that the check alone would have been answered.',
+  }),
+})
+export type RateLimitVerdicts = Static<typeof RateLimitVerdicts>

@@ -179,6 +179,7 @@ export class ServedRoute {
       replay,
       header: (name: string) => request.headers[name]?.toString(),
       client: clientOf(request),
+      problemOf: (refusal: Refusal) => this.#shared.toProblem(refusal, request.id, true),
       hangUp: () => hangUpOf(reply),
       hold: () => {
         request.isHeld = true

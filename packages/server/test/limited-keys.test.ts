@@ -119,6 +119,8 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   revokeSecretKey: [404, 'not_found'],
   // Without project_ids this would be a key for every project.
   createSecretKey: [403, 'whole_workspace_required'],
+  // Each check of a list has its own answer.
+  checkRateLimitsOfMany: [200],
   // These lists leave out other projects. Tenants belong to no project.
   listKeys: [200],
   listProjects: [200],

@@ -57,6 +57,17 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
     cost: 0,
     limits: [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }],
   }),
+  checkRateLimitsOfMany: async ({ projectId, tenantId }) => ({
+    checks: [
+      {
+        project_id: projectId,
+        tenant_id: tenantId,
+        env: 'live',
+        cost: 0,
+        limits: [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }],
+      },
+    ],
+  }),
   identifyKey: async (vendor, harness) => ({ key: (await issueKey(harness, vendor)).key }),
   createEmbedToken: async ({ projectId, tenantId }) => ({
     project_id: projectId,

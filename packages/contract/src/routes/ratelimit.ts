@@ -1,4 +1,4 @@
-import { RateLimitCheck, RateLimitVerdict } from '../ratelimit.ts'
+import { RateLimitCheck, RateLimitChecks, RateLimitVerdict, RateLimitVerdicts } from '../ratelimit.ts'
 import { declareRoutes } from './declare.ts'
 
 export const ratelimitRoutes = declareRoutes({
@@ -12,5 +12,15 @@ export const ratelimitRoutes = declareRoutes({
     body: RateLimitCheck,
     answer: RateLimitVerdict,
     refusals: ['not_found', 'counter_limit_reached'],
+  },
+  'POST /v1/ratelimit/checks': {
+    plane: 'hot',
+    operation: 'checkRateLimitsOfMany',
+    summary: 'Check rate limits of many requests',
+    description:
+      'Charges up to 100 requests, each to all of its limits or to none, in their order. One that is invalid has its error in its place.',
+    permission: 'ratelimit:check',
+    body: RateLimitChecks,
+    answer: RateLimitVerdicts,
   },
 })

@@ -9,7 +9,7 @@
  * `room.ts` is the type of a room, `common-needs.ts` what most rooms need, `scope-warnings.ts` warns of scopes.
  */
 
-import type { ErrorCode } from '@keyrail/contract/errors'
+import type { ErrorCode, Problem } from '@keyrail/contract/errors'
 import type { Method, Plane } from '@keyrail/contract/routes/declare'
 import type { TSchema } from 'typebox'
 import type { Deadline } from '../platform/concurrency/deadline.ts'
@@ -17,6 +17,7 @@ import type { Db } from '../platform/db/db.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
 import type { BodyReader } from '../platform/http/body/reader.ts'
 import type { Client } from '../platform/http/client.ts'
+import type { Refusal } from '../platform/refusal.ts'
 import type { Access } from './access.ts'
 import type { Principal } from './principal.ts'
 import type { Signature, SignatureHeaders } from './signature.ts'
@@ -43,6 +44,8 @@ export interface Call<P, Query, Body> {
   header(name: 'accept' | 'accept-encoding' | 'if-none-match' | 'prefer' | 'user-agent'): string | undefined
   /** The address and the user agent, as they are stored. */
   client: Client
+  /** The error that a refusal of this request is answered with, for an answer that has several. */
+  problemOf(refusal: Refusal): Problem
   /** Aborted when the client disconnects, for handlers that wait. */
   hangUp(): AbortSignal
   /** The response waits from now on because the client asked for that, so its duration is no figure of the service. */

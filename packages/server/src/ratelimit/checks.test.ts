@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { makeVendor, type Vendor } from '../../test/vendor.ts'
+
+const harness = await startHarness()
+const { ask } = harness
+
+const limits = (limit = 3) => [{ id: 'minute', limit, window_ms: 60_000, algorithm: 'fixed', scope: 'key' }]
+const checkOf = (vendor: Vendor, keyId = randomUUID(), more: object = {}) => ({
+  project_id: vendor.projectId,
+  env: 'live',
+  key_id: keyId,
+  limits: limits(),
+  ...more,
+})
+const askMany = (vendor: Vendor, checks: unknown, token = vendor.live) =>
+  ask('POST', '/v1/ratelimit/checks', { token, body: { checks } })
+const allowedOf = ({ body }: { body: { checks: { allowed?: boolean }[] } }) =>
+  body.checks.map(({ allowed }) => allowed)
+
+test('a list is charged in its order, each check by itself, and shares counters with single checks', async () => {
+  const vendor = await makeVendor(harness)
+  const [hot, other] = [randomUUID(), randomUUID()]
+  const list = [hot, other, hot, hot, hot, other].map(id => checkOf(vendor, id))
+  const answer = await askMany(vendor, list)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.body.object, 'ratelimit_checks')
+  assert.deepEqual(allowedOf(answer), [true, true, true, true, false, true])
+  assert.deepEqual(
+    answer.body.checks.map(({ limits: [state] }: { limits: { remaining: number }[] }) => state?.remaining),
+    [2, 2, 1, 0, 0, 1],
+  )
+  const single = await ask('POST', '/v1/ratelimit/check', {
+    token: vendor.live,
+    body: checkOf(vendor, other),
+  })
+  assert.equal(single.body.limits[0].remaining, 0)
+  assert.deepEqual(Object.keys(answer.body.checks[0]).toSorted(), Object.keys(single.body).toSorted())
+})
+
+test('a check that is refused has its problem in its place, and the others are charged', async () => {
+  const [vendor, stranger] = [await makeVendor(harness), await makeVendor(harness)]
+  const keyId = randomUUID()
+  const answer = await askMany(vendor, [
+    checkOf(vendor, keyId),
+    checkOf(vendor, keyId, { cost: 1_001 }),
+    checkOf(vendor, keyId, { limits: [] }),
+    7,
+    null,
+    checkOf(vendor, keyId, { surprise: 1 }),
+    checkOf(vendor, keyId),
+  ])
+  const paths = answer.body.checks.map(
+    ({ error }: { error?: { errors: { path: string }[] } }) => error?.errors[0]?.path,
+  )
+  assert.deepEqual(paths, [
+    undefined,
+    'checks.1.cost',
+    'checks.2.limits',
+    'checks.3',
+    'checks.4',
+    'checks.5.surprise',
+    undefined,
+  ])
+  const { error } = answer.body.checks[1]
+  assert.deepEqual([error.status, error.code], [400, 'validation_failed'])
+  assert.match(error.request_id, /^req_[0-9a-f]+$/)
+  assert.equal(answer.body.checks[6].limits[0].remaining, 1)
+
+  // Counters are named by the caller's workspace: the project of another one is a name, as in a single check.
+  const foreign = await askMany(vendor, [checkOf(stranger, keyId)])
+  assert.equal(foreign.body.checks[0].limits[0].remaining, 2)
+})
+
+test('a key of one project gets the same answer for another project and for a missing one', async () => {
+  const vendor = await makeVendor(harness)
+  const made = await ask('POST', '/v1/projects', {
+    token: vendor.live,
+    body: { name: 'Other', slug: 'other' },
+  })
+  const key = await ask('POST', '/v1/secret_keys', {
+    token: vendor.live,
+    body: {
+      name: 'node',
+      env: 'live',
+     
+      permissions: ['ratelimit:check'],
+      project_ids: [vendor.projectId],
+    },
+  })
+  assert.deepEqual([made.status, key.status], [201, 201], JSON.stringify([made.body, key.body]))
+  const ids = [vendor.projectId, made.body.id, randomUUID()]
+  const { body } = await askMany(
+    vendor,
+    ids.map(id => checkOf(vendor, undefined, { project_id: id })),
+    key.body.key,
+  )
+  const [own, ...others] = body.checks
+  assert.equal(own.allowed, true)
+  assert.deepEqual(
+    others.map(({ error }: { error: { code: string; detail: string } }) => [error.code, error.detail]),
+    Array.from({ length: 2 }, () => ['not_found', others[0].error.detail]),
+  )
+})
+
+test('what the credential may not reach is refused check by check', async () => {
+  const vendor = await makeVendor(harness)
+  const answer = await askMany(
+    vendor,
+    [checkOf(vendor, undefined, { env: 'live' }), checkOf(vendor, undefined, { env: 'test' })],
+    vendor.test,
+  )
+  assert.equal(answer.body.checks[0].error.code, 'env_mismatch')
+  assert.equal(answer.body.checks[1].allowed, true)
+})
+
+test('a list of none, of more than 100, or of another form is refused whole, and nothing is charged', async () => {
+  const vendor = await makeVendor(harness)
+  const keyId = randomUUID()
+  for (const checks of [[], Array.from({ length: 101 }, () => checkOf(vendor, keyId)), 'all', { 0: 1 }]) {
+    const { status, body } = await askMany(vendor, checks)
+    assert.deepEqual([status, body.code, body.errors[0].path], [400, 'validation_failed', 'checks'])
+  }
+  const full = await askMany(
+    vendor,
+    Array.from({ length: 100 }, () => checkOf(vendor, keyId, { limits: limits(100) })),
+  )
+  assert.deepEqual(new Set(allowedOf(full)), new Set([true]))
+  assert.equal(full.body.checks[99].limits[0].remaining, 0)
+})
