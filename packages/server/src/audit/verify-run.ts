@@ -94,12 +94,12 @@ async function takeRows(
   advanced: (checked: number) => void,
 ): Promise<boolean> {
   const copy = client.query(copyTo(chainCopy(workspaceId)))
-  let heard = 0
+  let received = 0
   const silence = setTimeout(async () => {
-    const before = heard
+    const before = received
     // If this thread was not scheduled, its timer fired late too: read the data that has arrived before giving up.
     await setImmediate()
-    if (heard === before) copy.destroy(new Refusal('unavailable'))
+    if (received === before) copy.destroy(new Refusal('unavailable'))
   }, silentMs)
   const rows = new CopiedRows(workspaceId)
   const take = (row: CopiedRow) => {
@@ -108,7 +108,7 @@ async function takeRows(
   }
   try {
     for await (const chunk of copy) {
-      heard += 1
+      received += 1
       silence.refresh()
       if (!rows.read(chunk, take)) return false
       advanced(verifier.checked)

@@ -130,9 +130,9 @@ class RecordedNodes implements Nodes {
   }
 
   async count(question: FleetQuestion): Promise<Fleet> {
-    const hearTime = this.#storeClock.ask()
+    const noteTime = this.#storeClock.ask()
     const { storeMs, ...fleet } = await this.#counts.run(question)
-    if (storeMs !== null) hearTime(storeMs)
+    if (storeMs !== null) noteTime(storeMs)
     const { workspaceId, projectId, env, version } = question
     const places = [env, 'both'].map(sees => ({ workspaceId, projectId, sees }))
     const missed = places.flatMap(place => this.#unwritten.liveOf(place)).filter(one => one.version < version)
@@ -156,22 +156,22 @@ const openWrites = (lanes: Lanes, acknowledged: Acknowledged | null) =>
     statement: acknowledged === null ? noteNodes : noteAndTimeNodes,
     // Recording a node twice has the same result.
     repeatable: true,
-    values: said => [
-      said.map(one => one.workspaceId),
-      said.map(one => one.projectId),
-      said.map(one => one.sees),
-      said.map(one => one.node),
-      said.map(one => one.version),
-      said.map(one => one.heldKeys),
-      said.map(one => one.heldKeysMax),
+    values: sightings => [
+      sightings.map(one => one.workspaceId),
+      sightings.map(one => one.projectId),
+      sightings.map(one => one.sees),
+      sightings.map(one => one.node),
+      sightings.map(one => one.version),
+      sightings.map(one => one.heldKeys),
+      sightings.map(one => one.heldKeysMax),
       mostNodes - mostTestNodes,
       mostTestNodes,
     ],
-    answers(rows, said) {
+    answers(rows, sightings) {
       const kept = new Set(rows.map(row => Number(row.place)))
       if (acknowledged !== null)
         for (const { age } of rows) if (typeof age === 'number') acknowledged(Math.max(age, 0))
-      return said.map((_, i) => kept.has(i + 1))
+      return sightings.map((_, i) => kept.has(i + 1))
     },
     bytesOf: ({ node }) => 96 + node.length,
   })

@@ -60,7 +60,7 @@ export function createWatch(
       const beganAt = monotonic()
       const head = await heads.run(ref).catch(() => null)
       if (head !== null) lookedAt = beganAt
-      for (const hear of waiting) hear(head)
+      for (const notify of waiting) notify(head)
       looking = false
       if (again) await look()
     }
@@ -94,19 +94,19 @@ export function createWatch(
         leave()
         clearTimeout(timer)
         gone.removeEventListener('abort', giveUp)
-        own.waiting.delete(hear)
+        own.waiting.delete(notify)
         if (own.waiting.size === 0 && watched.get(key) === own) {
           watched.delete(key)
           own.stop()
         }
         resolve({ head, lookedAt: own.lookedAt })
       }
-      const hear = (head: PolicyHead | null) => {
+      const notify = (head: PolicyHead | null) => {
         if (head !== null && head.version !== version) end(head)
       }
       const timer = setTimeout(giveUp, ms)
       gone.addEventListener('abort', giveUp)
-      own.waiting.add(hear)
+      own.waiting.add(notify)
       if (gone.aborted) giveUp()
       // A change between the caller's own look-up and now was announced before this wait, so look again.
       else void own.look()

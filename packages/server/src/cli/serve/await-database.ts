@@ -9,7 +9,7 @@ import { explainUnreachable } from '../unreachable.ts'
 
 /** The pause between two tries, and between two lines that give the same reason. Milliseconds. */
 const pauseMs = 1_000
-const sayAgainMs = 60_000
+const logAgainMs = 60_000
 /** How long a server that takes connections may stay silent. */
 const answerMs = 15_000
 
@@ -30,19 +30,19 @@ export async function awaitDatabase(
   signal: AbortSignal,
 ): Promise<ServerFacts | null> {
   const patient = { ...patientAtStart(connection), query_timeout: answerMs }
-  let said = { reason: '', at: 0 }
+  let logged = { reason: '', at: 0 }
   while (!signal.aborted) {
     try {
       const facts = await inspectServer(patient)
       if (facts.isStandby) throw new Standby(`The database at ${placeOf(connection)} is a standby.`)
-      if (said.reason !== '') log.info({}, 'the database can be used')
+      if (logged.reason !== '') log.info({}, 'the database can be used')
       return facts
     } catch (error) {
       const reason = reasonToWait(error, connection)
       if (reason === null) throw error
       const now = performance.now()
-      if (reason !== said.reason || now - said.at > sayAgainMs) {
-        said = { reason, at: now }
+      if (reason !== logged.reason || now - logged.at > logAgainMs) {
+        logged = { reason, at: now }
         log.warn({ reason }, 'waiting for the database')
       }
     }

@@ -58,7 +58,7 @@ export function buildDashboard({ log, address, report }: Parts): DashboardBuild 
   child.stderr?.setEncoding('utf8').on('data', keepOutput)
   if (child.stdout !== null)
     createInterface({ input: child.stdout }).on('line', line => {
-      if (line === 'building' || line === 'waiting') hear(line)
+      if (line === 'building' || line === 'waiting') reportProgress(line)
       else keepOutput(`${line}\n`)
     })
   // It closes after that too.
@@ -68,7 +68,7 @@ export function buildDashboard({ log, address, report }: Parts): DashboardBuild 
     end(code)
   })
 
-  function hear(line: 'building' | 'waiting'): void {
+  function reportProgress(line: 'building' | 'waiting'): void {
     isBuilding = line === 'building'
     report({ kind: 'building' })
     inform(

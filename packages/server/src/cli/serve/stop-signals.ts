@@ -24,12 +24,12 @@ export function listenForStop(): StopSignals {
   const first = Promise.withResolvers<StopSignal>()
   const second = Promise.withResolvers<StopSignal>()
   let askedAt: number | undefined
-  const heard = (signal: StopSignal) => {
+  const onSignal = (signal: StopSignal) => {
     if (askedAt === undefined) first.resolve(signal)
     else if (performance.now() - askedAt > sameMs) second.resolve(signal)
     askedAt ??= performance.now()
   }
-  for (const signal of signals) process.on(signal, heard)
+  for (const signal of signals) process.on(signal, onSignal)
   return {
     get asked() {
       return askedAt !== undefined
@@ -37,7 +37,7 @@ export function listenForStop(): StopSignals {
     first: first.promise,
     second: second.promise,
     release() {
-      for (const signal of signals) process.off(signal, heard)
+      for (const signal of signals) process.off(signal, onSignal)
     },
   }
 }

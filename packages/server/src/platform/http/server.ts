@@ -33,7 +33,7 @@ const keptAliveMs = 72_000
 /** Longer than nginx and HAProxy keep a connection without requests; a service without a drain delay has no proxy. */
 const keptMsMax = 5_000
 /** How long a client that sent an invalid request has to read the response. */
-const hearMs = 5_000
+const answerReadMs = 5_000
 /** For a TLS handshake. */
 const handshakeMs = 5_000
 
@@ -226,7 +226,7 @@ function answerRawSocket(code: string, socket: Socket, requestId: string, toProb
       `x-request-id: ${requestId}\r\n${safeLines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
   // A client that no longer reads would keep the connection half open for ever.
-  setTimeout(() => socket.destroy(), hearMs).unref()
+  setTimeout(() => socket.destroy(), answerReadMs).unref()
 }
 
 /** Gives every response an id and makes every error a problem. */

@@ -52,7 +52,7 @@ const droppedMax = 16_384
 /** The most that one read from a socket returns: this much of a body can arrive with its head. */
 const readBytesMax = 65_536
 /** How long a client has to read its 408. */
-const hearMs = 5_000
+const answerReadMs = 5_000
 /** How often refused connections are logged. */
 const logEveryMs = 10_000
 
@@ -216,7 +216,7 @@ interface Handle {
 function hurry(socket: Socket, state: Busy, now: number, limits: SocketLimits): void {
   const { request, response, since, broughtBefore, refusedAt } = state
   if (refusedAt !== null) {
-    if (now - refusedAt >= hearMs) socket.destroy()
+    if (now - refusedAt >= answerReadMs) socket.destroy()
     return
   }
   const overMs = now - since - limits.bodyMs

@@ -33,14 +33,14 @@ const busyPart = 1 / 2
 /** Reads the memory of all servers now and then, and when that is asked for. */
 export class MemoryWatch {
   readonly #link: Pick<Link, 'masters'>
-  readonly #hear: (servers: readonly ServerMemory[]) => void
+  readonly #report: (servers: readonly ServerMemory[]) => void
   #timer: NodeJS.Timeout | undefined
   #reading: Promise<number | null> | null = null
   #isClosed = false
 
-  constructor(link: Pick<Link, 'masters'>, hear: (servers: readonly ServerMemory[]) => void) {
+  constructor(link: Pick<Link, 'masters'>, report: (servers: readonly ServerMemory[]) => void) {
     this.#link = link
-    this.#hear = hear
+    this.#report = report
   }
 
   /** @returns the used part of the fullest server; null: it has no `maxmemory`, or does not answer. */
@@ -57,7 +57,7 @@ export class MemoryWatch {
     try {
       const servers = await readMemory(this.#link)
       usedPart = fullestOf(servers)?.usedPart ?? null
-      if (!this.#isClosed) this.#hear(servers)
+      if (!this.#isClosed) this.#report(servers)
     } catch {
       // What was known stays.
     }

@@ -107,7 +107,7 @@ export class CounterQuota {
         if (change.isNear) this.#parts.isNear(change.tag)
         continue
       }
-      this.#wholes.heard(whole, change.held)
+      this.#wholes.learn(whole, change.held)
       this.#nearest = Math.max(this.#nearest * decay, change.held / Math.max(1, own * fullProjects))
       this.#lookUpIfLarge(whole)
       if (change.held >= (own * fullProjects * 7) / 8) this.#parts.isNear(change.tag)

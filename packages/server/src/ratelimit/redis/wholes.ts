@@ -13,9 +13,9 @@ export interface CounterFacts extends WorkspaceFacts {
 export interface Whole {
   readonly workspaceId: string
   readonly env: string
-  /** The sum of all processes, when it was last heard, and what this process has added since. */
+  /** The sum of all processes, when it was last learned, and what this process has added since. */
   held: number
-  heardAt: number
+  learnedAt: number
   /** Units that are not noted yet, by their ends. */
   unsent: Map<number, number>
   facts: CounterFacts | null
@@ -28,7 +28,7 @@ export interface Whole {
 
 interface WholesParts {
   readonly factsOf: (workspaceId: string) => Promise<CounterFacts>
-  /** Asks for the sum of a whole, which `heard` gets. */
+  /** Asks for the sum of a whole, which `learn` gets. */
   readonly ask: (whole: Whole) => void
   readonly monotonic: () => number
 }
@@ -60,16 +60,16 @@ export class Wholes {
     const known = this.get(workspaceId, env)
     if (known !== undefined) return known
     const whole: Whole = {
-      ...{ workspaceId, env, held: 0, heardAt: never, unsent: new Map() },
+      ...{ workspaceId, env, held: 0, learnedAt: never, unsent: new Map() },
       ...{ facts: null, projects: new Set(), factsAt: never, beside: 0, besideAt: never },
     }
     this.#known.set(`${workspaceId}:${env}`, whole)
     return whole
   }
 
-  heard(whole: Whole, held: number): void {
+  learn(whole: Whole, held: number): void {
     whole.held = held
-    whole.heardAt = this.#parts.monotonic()
+    whole.learnedAt = this.#parts.monotonic()
   }
 
   /** Reads the facts of a whole soon, unless that was done in the last minute: one after the other, beside the checks. */
@@ -123,8 +123,8 @@ export class Wholes {
   }
 
   #askIfOld(whole: Whole, now: number): void {
-    if (now - whole.heardAt < sumMs) return
-    whole.heardAt = now
+    if (now - whole.learnedAt < sumMs) return
+    whole.learnedAt = now
     this.#parts.ask(whole)
   }
 }

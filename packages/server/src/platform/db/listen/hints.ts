@@ -55,7 +55,7 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
       for (const topic of listeners.keys()) tell(topic)
     },
   })
-  metrics.watch('keyrail_hints_heard_timestamp_seconds', heardHelp, () => {
+  metrics.watch('keyrail_hints_heard_timestamp_seconds', lastHintHelp, () => {
     const at = listener.notifiedAt()
     return at === null ? [] : [{ value: at / 1_000 }]
   })
@@ -84,4 +84,4 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
   }
 }
 
-const heardHelp = 'When this process last heard a hint, or its own of every 2 s; 0: not yet.'
+const lastHintHelp = 'When this process last heard a hint, or its own of every 2 s; 0: not yet.'

@@ -59,11 +59,11 @@ export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = u
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
     const announced = encoding === undefined ? Number(length) : Number.POSITIVE_INFINITY
     if (announced === 0) return done()
-    const said = reply.getHeader('connection')
+    const connectionHeader = reply.getHeader('connection')
     const { principal, routeOptions } = request
     const acceptedMax = routeOptions.bodyLimit ?? limits.keptMax
     const mayDiscard = () => mayLinger(networkOf(clientOf(request).ip))
-    if (said === 'keep-alive') {
+    if (connectionHeader === 'keep-alive') {
       discardRest(request.raw, acceptedMax, () =>
         mayDiscard() ? linger(socket, limits) : socket.destroySoon(),
       )
@@ -73,7 +73,7 @@ export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = u
     // With a valid credential, the whole body that the route accepts: its sender shall get the answer and send again.
     const keptMax = principal === null ? limits.keptMax : acceptedMax
     // A client that was not asked for the body may send it or not, so its next request could be taken for it.
-    const mayStay = said !== 'close' && reply.raw.shouldKeepAlive && !unasked.has(reply.raw)
+    const mayStay = connectionHeader !== 'close' && reply.raw.shouldKeepAlive && !unasked.has(reply.raw)
     if (mayStay && announced <= keptMax) return done()
     reply.header('connection', 'close')
     muteBody(request.raw)
