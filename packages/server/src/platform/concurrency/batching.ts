@@ -5,54 +5,57 @@ import { type Pending, PendingCall, type PendingCount, watchDeadlines } from './
 import { Turns } from './turns.ts'
 
 /**
- * Calls that arrive while a batch is under way share the next one, so that the price of a round trip is paid once for many.
- * This is the part that does not depend on the store: queues, limits, deadlines. A carrier sends the batches, over a lane of
- * Postgres (`db/lane.ts`) or to Redis (`ratelimit/redis/redis.ts`).
+ * Calls that arrive while a batch is under way share the next batch, so that many calls pay for one round trip. This file has
+ * what does not depend on the store: queues, limits, deadlines. A carrier sends the batches, over a lane of Postgres
+ * (`db/lanes/lane.ts`) or to Redis (`ratelimit/redis/redis.ts`).
  */
 export interface BatchingSpec<In, Out> {
   /** Sends one batch and answers its calls. If it throws, the calls that have no answer yet get the error. */
   carry(calls: readonly Pending<In, Out>[], group: string): Promise<void>
-  /** How long an item may take that comes without a deadline. */
+  /** How long an item without a deadline may take, in ms. */
   readonly requestMs: number
-  /** Items of different groups are in different batches, which do not wait for each other. Without it there is one group. */
+  /** Items of different groups go in different batches, and no group waits for another. Unset: all items are one group. */
   groupOf?(item: In): string
-  /** The server that answers for a group. Only so many calls may be pending for one. Without it there is one server. */
+  /**
+   * The server that answers a group. At most `mostWaiting` calls may be pending for one server. Unset: one server for all
+   * groups.
+   */
   serverOf?(group: string): string
-  /** Items with the same name ask for the same. They count once in the bytes of a batch. */
+  /** Items with the same name ask the same question. They count once in the bytes of a batch. */
   nameOf?(item: In): string
-  /** About how many bytes an item takes in a batch, or more. */
+  /** The bytes that an item takes in a batch, rather too high than too low. */
   bytesOf?(item: In): number
-  /** Who asks. Parties take turns when more waits than a batch holds. Without it calls go in their order. */
+  /** The party that asks. Parties take turns when more calls wait than a batch holds. Unset: calls go in order of arrival. */
   partyOf?(item: In): string
 }
 
 export interface Batching<In, Out> {
   /**
-   * @param deadline of the call that asks; without one the item has `requestMs`.
+   * @param deadline of the call that asks; without a deadline the item has `requestMs`.
    * @throws {Refusal} `unavailable` at the deadline, or at once when too many calls are pending.
    */
   run(item: In, deadline?: Pick<Deadline, 'at'>): Promise<Out>
   /** Items that wait for a batch. */
   depth(): number
-  /** Sends what waits, and takes no more. */
+  /** Sends the waiting items, and accepts no more. */
   close(): Promise<void>
 }
 
-/** What one batch may hold. Longer ones gain nothing at 64 callers, and each delays those behind it. */
+/** Limits of one batch. A longer batch gains nothing at 64 callers, and delays the calls behind it. */
 export const mostItems = 500
 export const mostBytes = 256 * 1024
 /** Callers of one server that may be pending before new ones are refused; far more than 2 s of work. */
 export const mostWaiting = 20_000
 
-/** What an item takes in a batch if nothing is said. */
+/** Bytes of an item without `bytesOf`. */
 const bytesOfPlainItem = 64
 
-/** The calls of one group: they wait for a batch, then they are under way in it. */
+/** The calls of one group: each waits for a batch, and then is under way in it. */
 interface Group<In, Out> {
   waiting: PendingCall<In, Out>[]
   underWay: PendingCall<In, Out>[]
   readonly turns: Turns<In> | null
-  /** Settles when none waits and none is under way. */
+  /** Settles when no call of the group waits or is under way. */
   ended: Promise<void>
 }
 
@@ -101,7 +104,7 @@ export function openBatching<In, Out>(spec: BatchingSpec<In, Out>): Batching<In,
     run(item, deadline) {
       const group = groupOf(item)
       const count = countOf(group)
-      // Overdue calls are not counted, and still wait for a batch, so those are limited too.
+      // The count of pending calls leaves out overdue calls, which stay in the queue: so the queue has a limit too.
       const waiting = groups.get(group)?.waiting.length ?? 0
       if (closed || count.pending >= mostWaiting || waiting >= mostWaiting)
         return Promise.reject(new Refusal('unavailable'))
@@ -131,13 +134,13 @@ async function untilNoneArrives(queue: readonly unknown[]): Promise<void> {
   }
 }
 
-/** Makes the calls of one batch those under way. Calls that were answered 503 meanwhile are dropped. */
+/** Moves the calls of the next batch from the queue to `underWay`. Calls that were answered 503 meanwhile are dropped. */
 function takeBatch<In, Out>(
   group: Group<In, Out>,
   spec: BatchingSpec<In, Out>,
 ): readonly PendingCall<In, Out>[] {
   let { batch, taken } = fill(group.waiting, spec)
-  // Only what does not fit makes turns matter, so nothing else pays for them.
+  // Turns matter, and cost time, only when not all calls fit into one batch.
   if (group.turns !== null && taken < group.waiting.length) {
     group.waiting = group.turns.order(group.waiting.filter(({ isAnswered }) => !isAnswered))
     ;({ batch, taken } = fill(group.waiting, spec))
@@ -148,13 +151,13 @@ function takeBatch<In, Out>(
   return batch
 }
 
-/** @returns the first calls that fit into a batch, and how many are taken from the queue with those that were answered. */
+/** @returns the first calls that fit into a batch, and how many calls leave the queue, answered ones included. */
 function fill<In, Out>(
   waiting: readonly PendingCall<In, Out>[],
   { nameOf, bytesOf = () => bytesOfPlainItem }: BatchingSpec<In, Out>,
 ): { batch: PendingCall<In, Out>[]; taken: number } {
   const names = new Set<string>()
-  /** What an item adds to the batch: nothing, if another one asks for the same. */
+  /** The bytes that an item adds to the batch: 0, if an item with the same name is in the batch. */
   const addedBytes = (item: In): number => {
     const name = nameOf?.(item)
     if (name === undefined) return bytesOf(item)
@@ -188,7 +191,7 @@ export async function answerCalls<In, Out>(
   })
 }
 
-/** Sends items of one name once, and gives all of them that answer. */
+/** Sends one item of each name, and gives its answer to all items of that name. */
 export async function sendDistinct<In, Out>(
   items: readonly In[],
   nameOf: (item: In) => string,

@@ -10,48 +10,48 @@ import { RecentParties } from './recent-parties.ts'
 import type { TurnPath } from './turn-tree.ts'
 import { WaitingCallers } from './waiting-callers.ts'
 
-/** How many callers may hold a place at once, in total and per party, and how many of one party may wait. */
+/** How many callers may hold a place at once, in total and per party, and how many callers of one party may wait. */
 export interface FairLimits {
   readonly places: number
   readonly placesOfOne: number
-  /** What one party may take if others were active in the last second; unset: the same. */
+  /** The limits of a party while other parties were active in the last second; unset: the same limits. */
   readonly besideOthers?: BesideOthers
   readonly waitingOfOne: number
-  /** How many of one name within a party may wait; unset: as many as of the party. */
+  /** How many callers of one name within a party may wait; unset: as many as of the party. */
   readonly waitingOfName?: number
 }
 
 interface BesideOthers {
   readonly places: number
   /**
-   * Work that lasts longer than this, in milliseconds, waits for something other than the machine, such as a
-   * lock. It no longer counts, so that it does not delay its own party.
+   * Work that lasts longer than this, in milliseconds, waits for something other than the machine, such as a lock. Such work no
+   * longer counts, so that it does not delay its own party.
    */
   readonly slowMs: number
 }
 
-/** How a caller affects other parties, and where it stands in its own. */
+/** How a caller affects other parties, and where the caller stands in its own party. */
 export interface TurnOptions {
-  /** The other parties keep their whole share while it is active. */
+  /** While the caller is active, other parties keep their whole share. */
   readonly isUnnoticed?: boolean
-  /** Its party keeps its whole share while others are active. */
+  /** While other parties are active, the caller's party keeps its whole share. */
   readonly isUnsparing?: boolean
-  /** Its names within its party. */
+  /** The caller's names within its party. */
   readonly path?: TurnPath
-  /** It is one of the callers that together hold at most a quarter of the party's places, and get every fourth turn. */
+  /** Minor callers together hold at most a quarter of the party's places, and get every fourth turn. */
   readonly isMinor?: boolean
 }
 
-/** A place, or the wait for one. */
+/** A place, or the wait for a place. */
 export interface Turn {
   /**
-   * Null if the place is held already; otherwise it settles when it is.
-   * @throws {Refusal} `too_many_in_flight`, when too many of its party or name wait.
+   * Settles when the caller gets its place; null if the caller has the place already.
+   * @throws {Refusal} `too_many_in_flight`, when too many callers of the party or the name wait.
    */
   readonly come: Promise<void> | null
   /**
-   * Whether it waits behind its own party: this has got places since it began to wait, or holds all that it may while others give
-   * theirs back.
+   * Whether the caller waits behind its own party: since the caller began to wait, the party has got places, or the party holds
+   * all of its places while other parties give places back.
    */
   isPassed(): boolean
   /** Gives the place back, or stops waiting for it. A second call does nothing. */
@@ -72,7 +72,7 @@ interface Holder {
 interface Party extends Pick<TurnOptions, 'isUnsparing'> {
   readonly holding: Set<Holder>
   readonly waiting: WaitingCallers<Waiter>
-  /** How many places it has got. */
+  /** How many places the party has got. */
   served: number
   /** Checks again whether the party may hold another place. */
   timer: NodeJS.Timeout | undefined
@@ -87,7 +87,7 @@ interface Party extends Pick<TurnOptions, 'isUnsparing'> {
 export class FairQueue {
   readonly #limits: FairLimits
   readonly #minorPlaces: number
-  /** The parties that hold a place or wait for one; no others are remembered. */
+  /** The parties that hold a place or wait for one; all other parties are forgotten. */
   readonly #parties = new Map<string, Party>()
   /** The parties that wait and may hold another place; the first one is served next. */
   readonly #ring = new Set<string>()
@@ -107,7 +107,7 @@ export class FairQueue {
     this.#recent = new RecentParties(now)
   }
 
-  /** @returns null if no more may wait. */
+  /** @returns null if no more callers may wait. */
   take(name: string, options: TurnOptions = {}): Turn | null {
     const { isUnnoticed = false, isMinor = false, path = [] } = options
     if (!isUnnoticed) this.#recent.note(name)
@@ -117,7 +117,6 @@ export class FairQueue {
       const holder = this.#hold(party, isMinor)
       return { come: null, isPassed: () => false, end: once(() => this.#giveBack(name, party, holder)) }
     }
-    // A full party makes space among its own.
     if (this.#limits.waitingOfOne === 0) return null
     this.#parties.set(name, party)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -206,7 +205,7 @@ export class FairQueue {
     this.#forget(name, party)
   }
 
-  /** Adds a party to the end of the round, unless it is in it already. */
+  /** Adds a party to the end of the round, unless the round has the party already. */
   #enter(name: string, party: Party): void {
     const { waiting, holding } = party
     if (waiting.size === 0) return
@@ -221,7 +220,7 @@ export class FairQueue {
     )
   }
 
-  /** Others keep the party from a place. Check again later: its work may become slow, or the others may end. */
+  /** Other parties keep the party from a place. Check again later: a caller's work may become slow, or other parties may end. */
   #lookAgain(name: string, party: Party): void {
     if (this.#limits.besideOthers === undefined) return
     party.timer ??= setTimeout(() => {

@@ -1,12 +1,11 @@
 import { getPriority, setPriority } from 'node:os'
 
-/** Below the threads that answer requests, where they share a core: nine tenths of it are left to them. In nice levels. */
+/** Lower than the threads that answer requests: on a shared core, those threads keep nine tenths of the time. In nice levels. */
 const niceness = 10
 
 /**
- * Lowers the priority of the calling thread. A sandbox may refuse even that, and what the thread does matters more: it then
- * works at the priority that it has.
- * @returns why the system refused; null: it did not.
+ * Lowers the priority of the calling thread. A sandbox may refuse the change; the thread then works at its old priority.
+ * @returns why the system refused; null: the priority is set.
  */
 export function lowerPriority(): string | null {
   // On Linux this sets the calling thread's priority; elsewhere it would set the whole process's.

@@ -1,4 +1,4 @@
-/** Makes a value once and shares it; if making it fails, the next caller tries again. */
+/** Makes a value once and shares it; if making the value fails, the next caller tries again. */
 export function onceItSucceeds<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {

@@ -56,15 +56,15 @@ export class PendingCall<In, Out> implements Pending<In, Out> {
   }
 }
 
-/** How often overdue calls are looked for. A timer for each call would cost more than a look-up of a key. */
+/** How often the queues are searched for overdue calls. A timer for each call would cost more than a look-up of a key. */
 const lookMs = 25
 
 /**
- * Answers 503 to calls that are overdue.
+ * Answers 503 to overdue calls.
  *
- * @param lists where calls are until they are answered. There is no other list: a `Set` of the calls would turn over wholly
- *   with each batch, and a table that turns over is laid out anew each time.
- * @returns call it when a call begins to wait. The clock stops by itself when none is left.
+ * @param lists the queues that hold calls until they are answered. A separate `Set` of the calls would change wholly with each
+ * batch, and be laid out anew each time.
+ * @returns a function to call when a call begins to wait. The timer stops when no call is left.
  */
 export function watchDeadlines(
   lists: () => Iterable<readonly Pick<PendingCall<never, unknown>, 'until' | 'isAnswered' | 'reject'>[]>,

@@ -3,7 +3,7 @@ const aboutMs = 1_000
 
 /** Knows whether a party is alone, because its share depends on whether others are active. */
 export class RecentParties {
-  /** The last party, when it asked, and when any other one asked last. */
+  /** The party that asked last, when it asked, and when any other party asked last. */
   #last = { name: '', at: Number.NEGATIVE_INFINITY, otherAt: Number.NEGATIVE_INFINITY }
   readonly #now: () => number
 
@@ -19,7 +19,7 @@ export class RecentParties {
     else last.at = this.#now()
   }
 
-  /** Whether any other party has asked in the last second. */
+  /** Whether any other party has asked for something in the last second. */
   has(name: string): boolean {
     const othersAt = name === this.#last.name ? this.#last.otherAt : this.#last.at
     return this.#now() - othersAt < aboutMs

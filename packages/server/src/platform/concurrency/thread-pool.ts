@@ -8,7 +8,7 @@ export interface ThreadPool {
 
 /**
  * Opens threads again after they failed, or after they could not be opened.
- * @param failed hears why threads ended.
+ * @param failed gets the reason for which threads ended.
  */
 export function openThreadPool(open: () => Promise<Piscina>, failed: (error: unknown) => void): ThreadPool {
   let opened: Promise<Piscina> | null = null

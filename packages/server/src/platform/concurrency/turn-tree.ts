@@ -1,11 +1,11 @@
 /**
  * The names of a caller within its party, from the outermost. At each level the names take turns; callers without a further
- * name are together one more.
+ * name share one turn.
  */
 export type TurnPath = readonly string[]
 
 interface Branch<Waiter> {
-  /** How many wait in it, at any depth. */
+  /** How many callers wait in the branch, at any depth. */
   size: number
   /** In the order of their turns. */
   readonly branches: Map<string, Branch<Waiter>>
@@ -17,8 +17,8 @@ interface Branch<Waiter> {
 const own = ''
 
 /**
- * The waiting callers of one party. Who waits is passed by at most one caller of each other name of its level at a time,
- * however many these send.
+ * The waiting callers of one party. While a caller waits, each other name of its level passes it with at most one caller at a
+ * time, however many callers that name has.
  */
 export class TurnTree<Waiter> {
   readonly #root: Branch<Waiter> = newBranch()
@@ -26,7 +26,7 @@ export class TurnTree<Waiter> {
   readonly #most: number
   readonly #mostOfName: number
 
-  /** @param most how many may wait. @param mostOfName how many of these in one name, at any level. */
+  /** @param most how many callers may wait. @param mostOfName how many of them may have one name, at any level. */
   constructor(most: number, mostOfName: number = most) {
     this.#most = most
     this.#mostOfName = mostOfName
@@ -37,9 +37,9 @@ export class TurnTree<Waiter> {
   }
 
   /**
-   * Adds a caller. Where that is one too many, the newest caller of the largest name has to go: who sends little finds a place
-   * beside those who send much.
-   * @returns who had to go, perhaps the new caller itself; null: no caller.
+   * Adds a caller. If that is one caller too many, the newest caller of the largest name is dropped: so a name with few callers
+   * finds a place beside a name with many.
+   * @returns the dropped caller, perhaps the new one; null: no caller was dropped.
    */
   add(path: TurnPath, waiter: Waiter): Waiter | null {
     const way = this.#wayTo(path, true)
@@ -53,7 +53,7 @@ export class TurnTree<Waiter> {
     return dropped
   }
 
-  /** @returns whether it was waiting. */
+  /** @returns whether the caller was waiting. */
   remove(waiter: Waiter): boolean {
     const path = this.#paths.get(waiter)
     if (path === undefined) return false
@@ -66,7 +66,7 @@ export class TurnTree<Waiter> {
     return true
   }
 
-  /** Removes the caller whose turn it is, and puts its names behind the others. */
+  /** Removes the caller whose turn it is, and puts the caller's names behind all other names. */
   next(): Waiter | undefined {
     let branch = this.#root
     while (branch.branches.size > 0) {
@@ -104,7 +104,10 @@ export class TurnTree<Waiter> {
 
 const newBranch = <Waiter>(): Branch<Waiter> => ({ size: 0, branches: new Map(), callers: new Set() })
 
-/** The newest caller in the largest branch at each level below `way[at]`. The one of `way` comes before an equal one. */
+/**
+ * The newest caller in the largest branch at each level below `way[at]`. Among equally large branches, the one of `way` is
+ * taken.
+ */
 function newestOf<Waiter>(way: readonly Branch<Waiter>[], at: number): Waiter {
   let branch = way[at] as Branch<Waiter>
   for (let depth = at + 1; branch.branches.size > 0; depth++) {

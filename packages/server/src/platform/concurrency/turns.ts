@@ -1,6 +1,6 @@
 /**
- * Whose calls come next when more wait than one batch holds: each party has one, then each has another. Those with which no
- * batch went for longest come first, so that a few calls of full size keep no other party waiting.
+ * The order of calls when more wait than one batch holds: each party has one call, then each has another. The parties that have
+ * had no call in a batch for longest come first, so that a few calls of full size keep no other party waiting.
  */
 export class Turns<Item> {
   readonly #partyOf: (item: Item) => string
@@ -12,7 +12,7 @@ export class Turns<Item> {
     this.#partyOf = partyOf
   }
 
-  /** @returns the calls as parties take turns; those of one party stay in their order. */
+  /** @returns the calls as parties take turns; the calls of one party stay in their order. */
   order<Call extends { readonly item: Item }>(calls: readonly Call[]): Call[] {
     const byParty = Map.groupBy(calls, ({ item }) => this.#partyOf(item))
     this.#lastBatchOf = new Map([...byParty.keys()].map(party => [party, this.#lastBatchOf.get(party) ?? 0]))
@@ -26,7 +26,7 @@ export class Turns<Item> {
     return ordered
   }
 
-  /** Notes what a batch holds. */
+  /** Records which parties have calls in a batch. */
   note(calls: readonly { readonly item: Item }[]): void {
     this.#batches += 1
     for (const { item } of calls) this.#lastBatchOf.set(this.#partyOf(item), this.#batches)

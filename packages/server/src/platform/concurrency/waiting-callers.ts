@@ -3,7 +3,7 @@ import { type TurnPath, TurnTree } from './turn-tree.ts'
 /** While others wait, minor callers get every fourth turn. */
 const minorEvery = 4
 
-/** The waiting callers of one party: minor ones beside the others, so that neither takes the space of the other. */
+/** The waiting callers of one party. Minor callers and all others have separate space. */
 export class WaitingCallers<Waiter extends { readonly isMinor: boolean }> {
   readonly #others: TurnTree<Waiter>
   readonly #minors: TurnTree<Waiter>
@@ -22,17 +22,17 @@ export class WaitingCallers<Waiter extends { readonly isMinor: boolean }> {
     return this.#treeOf(isMinor).size > 0
   }
 
-  /** @returns who had to go for it, perhaps itself; null: no caller. */
+  /** @returns the caller that was dropped for the new one, perhaps the new one itself; null: no caller was dropped. */
   add(path: TurnPath, waiter: Waiter): Waiter | null {
     return this.#treeOf(waiter.isMinor).add(path, waiter)
   }
 
-  /** @returns whether it was waiting. */
+  /** @returns whether the caller was waiting. */
   remove(waiter: Waiter): boolean {
     return this.#treeOf(waiter.isMinor).remove(waiter)
   }
 
-  /** Removes the caller whose turn it is. @param mayMinor whether a minor one may hold another place. */
+  /** Removes the caller whose turn it is. @param mayMinor whether a minor caller may hold another place. */
   next(mayMinor: boolean): Waiter | undefined {
     const isMinorsTurn =
       mayMinor &&
