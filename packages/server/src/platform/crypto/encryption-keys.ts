@@ -9,12 +9,12 @@ export interface EncryptionKey {
 }
 
 export const encryptionKeyBytes = 32
-/** The length of a key's id, which shows that a value is sealed with a key that is not given. */
+/** The length of a key's id. The id shows which key a value needs, also when that key is missing. */
 export const keyIdBytes = 8
 
 /** A key with fewer distinct bytes is not random: it would occur once in 10^17 keys of 32 random bytes. */
 const distinctBytesMin = 16
-/** In the order in which they are tried. Only 64 hexadecimal digits have that length. */
+/** In the order in which the forms are tried. Only 64 hexadecimal digits have that length. */
 const spellings = [
   { encoding: 'hex', form: /^[0-9a-f]{64}$/i },
   { encoding: 'base64', form: /^[A-Za-z0-9+/]{43}=?$/ },
@@ -22,9 +22,9 @@ const spellings = [
 ] as const
 
 /**
- * Reads master keys. The first one seals, and all of them open.
+ * Reads master keys. The first key seals, and every key opens.
  * @param text keys with commas or white space between them.
- * @returns the keys, and the faults of the invalid ones, which it does not quote.
+ * @returns the keys, and the faults of the invalid ones, without quoting them.
  */
 export function readEncryptionKeys(text: string): { keys: EncryptionKey[]; faults: string[] } {
   const words = text.split(/[\s,]+/).filter(word => word !== '')

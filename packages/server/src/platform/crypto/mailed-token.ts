@@ -5,8 +5,8 @@ import { tokenDigest } from './token.ts'
 const secretBytes = 32
 
 /**
- * The token of a mailed link: `<scope>.<secret>`. The first half says where to look it up and proves nothing;
- * the SHA-256 of the whole is compared.
+ * The token of a mailed link: `<scope>.<secret>`. The scope says where to look the token up and proves nothing; the SHA-256 of
+ * the whole token is compared.
  * @param scopeId the id of the person, or of the workspace that invites.
  */
 export function drawMailedToken(
@@ -19,7 +19,7 @@ export function drawMailedToken(
 
 /**
  * Returns where to look a token up, and the digest to compare.
- * @throws {Refusal} `invalid_token` if it names no scope.
+ * @throws {Refusal} `invalid_token` if the token names no scope.
  */
 export function readMailedToken(token: string): { scopeId: string; digest: Buffer } {
   const [scopeId = ''] = token.split('.')

@@ -6,7 +6,7 @@ import { lowerPriority } from '../concurrency/lower-priority.ts'
  */
 const refusal = lowerPriority()
 
-/** The error with which the system has refused the priority; null: it is set. */
+/** The error with which the system refused the priority; null: the priority is set. */
 export const priorityRefusal = (): string | null => refusal
 
 /** argon2id with the parameters of OWASP's Password Storage Cheat Sheet: 19 MiB (in KiB), two passes, one lane. */

@@ -7,12 +7,12 @@ import type { Logger } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { Refusal, tooManyInFlight } from '../refusal.ts'
 
-/** Callers of one standing that may wait for a thread: at 10 ms per hash and core, half a second of two cores. */
+/** Callers of one standing that may wait for a thread: at 10 ms per hash and core, two cores need half a second for them. */
 export const waitingMax = 100
 
 /**
- * Starting a thread takes 60 ms, and it uses about 30 MiB with a hash. It is kept this long for the next caller,
- * in ms.
+ * Starting a thread takes 60 ms, and a thread uses about 30 MiB with a hash. A thread is kept this long for the next caller, in
+ * ms.
  */
 const idleMs = 30_000
 
@@ -27,29 +27,27 @@ const saltBytes = 16
 const standInHash =
   '$argon2id$v=19$m=19456,t=2,p=1$a2V5cmFpbCBub2JvZHkuLg$3j3z1aEPLiyDOP8zsvIIvPkA4vqZo803Peas69uaRlA'
 
-/** Who waits for a thread. Within a standing, sites take turns, and the networks of a site. */
+/** A caller that waits for a thread. Within a standing, sites take turns, and within a site its networks. */
 export interface HashCaller {
   readonly ip: string
   /**
-   * What the caller has proved: nothing; a device that has signed in to the account, or a mailed token of it; a session.
-   * The standings take turns, so those that proved something do not wait behind strangers, however many there are.
-   * No device and no person has turns: somebody can have any number of these.
+   * What the caller has proved: nothing; a device that has signed in to the account, or a mailed token of it; a session. The
+   * standings take turns, so callers that have proved something do not wait behind strangers, however many strangers there are.
+   * Devices and persons take no turns, because one person can have any number of them.
    */
   readonly standing: 'stranger' | 'known' | 'signed in'
 }
 
-/** Hashes passwords, one per core at a time, in threads with a lower priority than those that serve requests. */
+/** Hashes passwords, one per core at a time, in threads with a lower priority than threads that serve requests. */
 export interface Passwords {
   /**
-   * Returns a PHC string: argon2id, with its parameters and salt. The password is used as given, as its UTF-8
-   * bytes.
-   * @throws {Refusal} `too_many_in_flight` if too many wait already, most of them of its network.
+   * Returns a PHC string: argon2id, with its parameters and salt. The password is hashed as given, as its UTF-8 bytes.
+   * @throws {Refusal} `too_many_in_flight` if too many callers wait already, most of them of this caller's network.
    */
   hash(password: string, caller: HashCaller): Promise<string>
   /**
-   * @param phc null if the account does not exist. That also costs exactly one call of the hasher, and is never
-   * true.
-   * @throws {Refusal} `too_many_in_flight` if too many wait already, most of them of its network.
+   * @param phc null if the account does not exist: the answer is then false, and costs exactly one call of the hasher too.
+   * @throws {Refusal} `too_many_in_flight` if too many callers wait already, most of them of this caller's network.
    */
   verify(phc: string | null, password: string, caller: HashCaller): Promise<boolean>
   /** The number of callers that wait for a thread. */
@@ -75,7 +73,7 @@ export function openPasswords(options: PasswordOptions): Passwords {
   let hasToldOfMalformed = false
   let hasToldOfPriority = false
 
-  /** Once, for a system that refuses one thread refuses all. */
+  /** Warns once, because a system that refuses one thread refuses all. */
   const warnOfRefusal = (refusal: string | null) => {
     if (refusal === null || hasToldOfPriority) return
     hasToldOfPriority = true
@@ -86,14 +84,14 @@ export function openPasswords(options: PasswordOptions): Passwords {
   }
   const open = async () => {
     const pool = await openThreads(threads)
-    // Before the first password, which waits for a thread to start anyway: the line comes before its answer.
+    // Runs before the first password, which waits for a thread anyway, so that the warning is logged before the answer.
     await pool.run(null, { name: 'priorityRefusal' }).then(warnOfRefusal, () => {})
     return pool
   }
   const pool = openThreadPool(open, err => log.error({ err }, 'a password hashing thread failed'))
   const call = async <T>(name: 'hash' | 'verify', task: object, { ip, standing }: HashCaller): Promise<T> => {
     const turn = line.take(standing, { path: [siteOf(ip), networkOf(ip)] })
-    // The newest one of the network that has most here.
+    // Its network has the most waiting callers, and this caller is the newest of them.
     if (turn === null) throw tooManyInFlight()
     try {
       await turn.come

@@ -6,7 +6,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { type EncryptionKey, encryptionKeyBytes, keyIdBytes } from './encryption-keys.ts'
 
-/** The place of a sealed value. The value opens only there. */
+/** The place of a sealed value. The value opens only with the same place. */
 interface SealedPlace {
   readonly table: string
   readonly column: string
@@ -16,12 +16,12 @@ interface SealedPlace {
 
 /** Seals secrets that must be read again: AES-256-GCM, with a separate data key for each value. */
 export interface Sealing {
-  /** The ids of the keys that open; the first one seals. */
+  /** The ids of the keys that open; the first key seals. */
   readonly keyIds: readonly string[]
   seal(place: SealedPlace, plain: Buffer): Buffer
   /**
-   * @throws {UnknownKey} if none of the keys has sealed it.
-   * @throws {SealBroken} if it was changed, or is in another place.
+   * @throws {UnknownKey} if none of the keys has sealed the value.
+   * @throws {SealBroken} if the value was changed, or is in another place.
    */
   open(place: SealedPlace, sealed: Buffer): Buffer
 }
@@ -49,7 +49,7 @@ const valueAt = dataKeyAt + nonceBytes + encryptionKeyBytes + tagBytes
 /** SQL for the id of a sealed value's master key. */
 export const keyIdSql = (column: string) => `encode(substr(${column}, ${keyIdAt + 1}, ${keyIdBytes}), 'hex')`
 
-/** @param keys at least one. */
+/** @param keys at least one key. */
 export function openSealing(keys: readonly EncryptionKey[], randomBytes: (size: number) => Buffer): Sealing {
   const [first] = keys
   if (first === undefined) throw new Error('no encryption key is given')

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import { type NewSigningKey, readAgainS, readSigningKeys } from '../db/sealed/signing-keys.ts'
 import type { SealedStore } from '../db/sealed/store.ts'
 
-/** The only algorithm. The one that a token names is ignored. */
+/** The only algorithm. The algorithm that a token names is ignored. */
 const algorithm = 'ES256'
 const tokenType = 'embed+jwt'
 
@@ -14,7 +14,7 @@ interface SigningKey {
   readonly kid: string
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
-  /** The protected header of its tokens, as encoded in them. */
+  /** The protected header of the key's tokens, as encoded in them. */
   readonly header: string
 }
 
@@ -22,14 +22,14 @@ interface SigningKey {
 export interface SigningKeys {
   /** The key that signs now. */
   signer(): Promise<SigningKey>
-  /** The key whose tokens begin with this header; null if it is not one of ours. */
+  /** The key whose tokens begin with this header; null if no key of ours has this header. */
   withHeader(header: string): Promise<SigningKey | null>
   published(): Promise<Jwks>
 }
 
 interface HeldKey extends SigningKey {
   readonly jwk: Jwk
-  /** On the monotonic clock of this process. */
+  /** By the monotonic clock of this process. */
   readonly signsAt: number
   readonly endsAt: number
 }
@@ -40,8 +40,7 @@ interface HeldSet {
 }
 
 /**
- * A set of this age is read again beside the request that finds it; `readAgainS` is the age at which a request
- * must wait.
+ * The first request that finds a set of this age causes a new read, without waiting for it; from `readAgainS` on requests wait.
  */
 const freshMs = (readAgainS * 1_000) / 3
 /** How often an unknown header may cause a read, in ms. */
@@ -69,7 +68,7 @@ export function openSigningKeys(store: SealedStore, pem: string | null, clock: C
     if (pem !== null || age < freshMs) return held
     const next = read()
     if (age >= readAgainS * 1_000) return await next
-    // The database is away: the next request tries again.
+    // The database is away: the next request reads again.
     next.catch(() => {})
     return held
   }
@@ -128,7 +127,7 @@ export function isSigningPem(pem: string): boolean {
   }
 }
 
-/** @throws if there is no key, or one of another kind. */
+/** @throws if the text has no key, or a key of another kind. */
 function privateKeysOf(pem: string): KeyObject[] {
   const keys = [...pem.matchAll(block)].map(([text]) => createPrivateKey(text))
   const isOurs = (key: KeyObject) => key.asymmetricKeyDetails?.namedCurve === 'prime256v1'

@@ -27,7 +27,7 @@ export function isWellFormedToken(token: string): boolean {
   return shape.test(token) && checksum(token.slice(0, -6)) === token.slice(-6)
 }
 
-/** SHA-256 of the whole credential: how it is stored, found and compared. */
+/** SHA-256 of the whole credential: the form in which a credential is stored, found and compared. */
 export const tokenDigest = (token: string): Buffer => hash('sha256', token, 'buffer')
 
 /** The visible part of a credential: its prefix and the first 4 of its random characters. */
@@ -43,7 +43,7 @@ function checksum(body: string): string {
   return text
 }
 
-/** Discards bytes of 248 and above: 248 is the last multiple of 62, and a remainder would favour some characters. */
+/** Discards bytes of 248 and above: 248 is the last multiple of 62, and the bytes above would favour some characters. */
 function randomBase62(length: number, randomBytes: (size: number) => Buffer): string {
   let text = ''
   while (text.length < length) {

@@ -30,7 +30,8 @@ const runs = rows.flatMap(row => {
  * - up to four characters repeated (`aaaaaaaaaaaa`, `abcabcabcabc`);
  * - a run over the digits, the alphabet or the keyboard, forward or backward (`123456789012`, `qwertyuiopas`).
  *
- * Nothing else: rules that add characters to a word make it harder to remember and hardly harder to guess.
+ * It has no rule about kinds of characters: characters that a rule adds to a word make the word harder to remember and hardly
+ * harder to guess.
  */
 export async function weaknessOf(password: string, address: string): Promise<Weakness | null> {
   const folded = fold(password)

@@ -11,14 +11,17 @@ import { failUnconfirmed } from './pool/unconfirmed.ts'
  * connection may take to open.
  */
 export interface Connection extends pg.ClientConfig {
-  /** Several servers, of which each connection takes the primary. They replace `host` and `port`. */
+  /** Several servers, of which each connection takes the primary. `hosts` replaces `host` and `port`. */
   hosts?: readonly Host[]
-  /** The file with its URL. Each connection takes its login from there, so that a password can be changed while the service runs. */
+  /**
+   * The file with the URL. Each connection reads its login from the file, so that a password can be changed while the service
+   * runs.
+   */
   urlFile?: string
 }
 
 /**
- * The operator does not set the connect timeout, so one in the URL is ignored.
+ * The service sets the connect timeout, so a timeout in the URL is ignored.
  * @param urlFile the file that the URL was read from.
  */
 export function connectionFromUrl(url: string, urlFile?: string): Connection {
@@ -31,7 +34,7 @@ export function connectionFromUrl(url: string, urlFile?: string): Connection {
   }
 }
 
-/** Where it leads, for messages. */
+/** The server's place, for messages. */
 export const placeOf = ({ hosts, host = 'localhost', port = 5432 }: Connection): string =>
   hosts === undefined ? `${host}:${port}` : hosts.map(nameOf).join(', ')
 
@@ -47,7 +50,7 @@ export const connectMsOf = ({ connectionTimeoutMillis }: Connection): number =>
 /** A connection in a form that can be sent to a thread: without functions. */
 export interface PortableConnection {
   connection: Connection
-  /** `sslmode=verify-ca` only checks the authority: the function that a URL sets for that checks no name. */
+  /** `sslmode=verify-ca` only checks the authority: a URL with this mode sets a function that accepts every name. */
   anyServerName: boolean
 }
 
@@ -75,13 +78,14 @@ export const types: pg.CustomTypesConfig = {
 /** How long a connection may take to open when no request waits for it. */
 const connectAtStartMs = 15_000
 
-/** For a process that starts: a Postgres started beside it is slow at first on a busy machine. */
+/** For a process that starts: a Postgres that starts at the same time is slow at first on a busy machine. */
 export const patientAtStart = (connection: Connection): Connection =>
   withConnectMs(connection, connectAtStartMs)
 
 /**
- * An idle connection is probed after this time, then each second; after ten probes without an answer it is closed. A server that
- * vanished is so noticed before a request uses the connection, and no firewall forgets it (many do after 350 s).
+ * An idle connection is probed after this time, then each second; after ten probes without an answer it is closed. So a
+ * vanished server is noticed before a request uses the connection, and no firewall forgets the connection (many do after 350
+ * s).
  */
 const keepAliveMs = 10_000
 
@@ -92,7 +96,7 @@ const keepAliveMs = 10_000
 export function clientConfig(connection: Connection, name: string): pg.ClientConfig & { pipeline: true } {
   return {
     ...connection,
-    // Read by a pool.
+    // The class that a pool makes its clients of.
     ...{ Client: clientOf(connection) },
     application_name: `keyrail ${name}`,
     connectionTimeoutMillis: connectMsOf(connection),
@@ -103,7 +107,9 @@ export function clientConfig(connection: Connection, name: string): pg.ClientCon
   }
 }
 
-/** The client that finds the primary of several hosts, or the one that knows its server. Both take the login of a file anew. */
+/**
+ * The class of clients: one finds the primary of several hosts, the other knows its server. Both read the login from its file.
+ */
 const clientOf = ({ hosts }: Connection): typeof pg.Client =>
   hosts === undefined ? FreshClient : ClientOfHosts
 
@@ -114,7 +120,7 @@ export type ConstraintRefusals = Readonly<Record<string, ErrorCode>>
 export interface Statement {
   readonly name: string
   readonly text: string
-  /** Only a transaction reads these; a lane does not. */
+  /** Only a transaction reads the refusals; a lane does not. */
   readonly refusals: ConstraintRefusals
 }
 
@@ -123,8 +129,9 @@ const texts = new Map<string, string>()
 const names = new Map<string, string>()
 
 /**
- * Declares a statement. It may be declared again as it is.
- * @throws if the name has another text, or the text another name: a connection that knew one could take it for the other.
+ * Declares a statement. The same statement may be declared again.
+ * @throws if the name has another text, or the text another name: a connection that has prepared one could run it for the
+ * other.
  */
 export function sql(name: string, text: string, refusals = noRefusals): Statement {
   const [known, other] = [texts.get(name), names.get(text)]
@@ -135,7 +142,7 @@ export function sql(name: string, text: string, refusals = noRefusals): Statemen
   return { name, text, refusals }
 }
 
-/** What every connection of the service does with what Postgres sends besides answers. */
+/** Prepares a connection of the service for errors and warnings, which Postgres sends besides answers. */
 export function prepareClient(client: pg.ClientBase): void {
   // Without a listener a lost connection would end the process. Pending statements fail anyway.
   client.on('error', () => {})

@@ -13,26 +13,25 @@ import type { Right } from './right.ts'
 import type { Sender } from './sender.ts'
 import type { PersonTx, ReadTx, Work } from './transaction.ts'
 
-/** For deleting a project or tenant, which revokes each of its keys, a row each, in one transaction. */
+/** The time for deleting a project or tenant, which revokes each of its keys in one transaction. */
 export const cascadeMs = 60_000
 
 /** The database for one call, or for one task of the service. `Bound` says what each transaction is bound to. */
 export interface Db {
   /**
-   * Runs one transaction that sees one workspace: row-level security is set to it and the role is one
-   * that owns nothing. It runs again, once, after a deadlock, or if its connection breaks before it sends COMMIT: `work`
-   * may run twice.
+   * Runs one transaction that sees one workspace: row-level security shows only that workspace, and the role owns nothing. The
+   * transaction runs again, once, after a deadlock, or if its connection breaks before it sends COMMIT: `work` may run twice.
    * @throws {Refusal} `unavailable` when the store does not answer in time; otherwise what `work` threw.
    * @throws {RightGone} when the caller's right has ended.
    */
   inWorkspace<T>(workspaceId: string, work: Work<T>, options?: WorkOptions): Promise<T>
   /**
-   * Runs one transaction in which Postgres refuses every write, in one round trip: `work` gives all its statements before
-   * it waits for the first answer. It holds no right.
+   * Runs one transaction in which Postgres refuses every write, in one round trip: `work` gives all its statements before it
+   * waits for the first answer. The transaction holds no right.
    * @throws {Refusal} as `inWorkspace`.
    */
   readAtOnce<T>(workspaceId: string, work: Work<T, ReadTx>): Promise<T>
-  /** The same as `inWorkspace` for one person: it sees the person's rows, and those of no workspace. */
+  /** As `inWorkspace`, for one person: the transaction sees the person's rows, and rows of no workspace. */
   asPerson<T>(userId: string, work: Work<T, PersonTx>, options?: PersonWorkOptions): Promise<T>
   /** The same database with another deadline, for one part of the call. */
   by(deadline: Deadline): Db
@@ -42,17 +41,17 @@ export interface Db {
 export interface Bound {
   /** Null: each transaction has as long as a request. */
   readonly deadline: Deadline | null
-  /** The caller's right, which each transaction holds until it ends; null: it acts on no right. */
+  /** The caller's right, which each transaction holds until it ends; null: the call needs no right. */
   readonly right: Right | null
-  /** In whose name they wait for a connection; null: in that of the transaction's workspace or person. */
+  /** The party in whose name the transactions wait for a connection; null: the transaction's workspace or person. */
   readonly party: Party | null
   /** Where the call stands in the queue of its workspace or person. */
   readonly place?: TurnPlace
-  /** Whether its answer says that something is stored, so that the synchronous standby must have it. */
+  /** Whether the call's answer says that something is stored, so that the synchronous standby must have it too. */
   readonly isConfirmed: boolean
   /** Who sent the request; undefined where it had no credential. */
   readonly sender?: Sender
-  /** Reserves the memory for the rows of a list, in bytes in all; null: nothing bounds it. */
+  /** Reserves memory for the rows of a list, in bytes in total; null: no limit. */
   readonly holdRows: HoldRows | null
 }
 
@@ -60,7 +59,7 @@ export interface Bound {
 export const unbound: Bound = { deadline: null, right: null, party: null, isConfirmed: false, holdRows: null }
 
 interface RightsOptions {
-  /** Whether it ends rights, with `endRights`. Such transactions run one at a time. */
+  /** Whether the transaction ends rights, with `endRights`. Such transactions run one at a time. */
   changesRights?: boolean
 }
 
@@ -72,7 +71,7 @@ export interface WorkOptions extends RightsOptions {
   longWorkMs?: number
   /** A person whose rows are visible too. */
   userId?: string
-  /** The name under which it waits for a connection, if not the workspace. */
+  /** The name under which the transaction waits for a connection; unset: the workspace. */
   inNameOf?: string
 }
 

@@ -2,7 +2,7 @@ import { Refusal } from '../refusal.ts'
 import type { ConstraintRefusals } from './connection.ts'
 import { RightGone } from './right.ts'
 
-/** The connection leads to a standby, as through a pooler after a fail-over. */
+/** The connection leads to a standby, for example through a pooler after a failover. */
 const wrongServer = new Set([
   '25006', // read_only_sql_transaction
   '55000', // object_not_in_prerequisite_state: a lock that a standby cannot give
@@ -33,13 +33,13 @@ const lost =
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
-/** Whether Postgres undid a transaction for the sake of another one. The same again may succeed. */
+/** Whether Postgres undid a transaction in favour of another one. A repetition may succeed. */
 export const isUndone = (error: unknown) => ['40001', '40P01'].includes(codeOf(error))
 
-/** Whether a statement has waited for a lock for as long as it may. */
+/** Whether a statement waited for a lock until its time limit. */
 export const isLockTimeout = (error: unknown) => codeOf(error) === '55P03'
 
-/** The refusal that a statement declares for the constraint which it ran into; any other error as it is. */
+/** The refusal that the statement declares for the violated constraint; any other error is returned as it is. */
 export function declaredRefusal(refusals: ConstraintRefusals, error: unknown): unknown {
   const constraint = String((error as { constraint?: unknown } | null)?.constraint ?? '')
   const code = Object.hasOwn(refusals, constraint) ? refusals[constraint] : undefined
@@ -47,12 +47,12 @@ export function declaredRefusal(refusals: ConstraintRefusals, error: unknown): u
 }
 
 /**
- * Classes: connection_exception, invalid_authorization_specification (as while a password is changed), insufficient_resources,
- * operator_intervention.
+ * Classes: connection_exception, invalid_authorization_specification (also while a password is changed),
+ * insufficient_resources, operator_intervention.
  */
 const unavailableClasses = ['08', '28', '53', '57P']
 
-/** A grant was taken away. A row that its policy forbids has the same code, and is a fault of ours. */
+/** A missing grant. A row that its policy forbids has the same code, but is a fault of this code. */
 const lacksRight = (error: unknown) =>
   codeOf(error) === '42501' && (error as { routine?: unknown }).routine !== 'ExecWithCheckOptions'
 
@@ -60,7 +60,7 @@ const lacksRight = (error: unknown) =>
 export const isLoginRefused = (error: unknown): boolean =>
   codeOf(error).startsWith('28') || codeOf(error) === '3D000'
 
-/** Whether the store itself is at fault: gone, full, overloaded, too slow or closed to the service. */
+/** Whether the store itself is at fault: away, full, overloaded, too slow, or closed to the service. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
   return (
@@ -72,15 +72,15 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Whether Postgres and this process disagree about what is prepared on a connection: it was reset behind our back, or a
- * migration changed what a statement returns. The statement did not run, and no other would on this connection.
+ * Whether Postgres and this process disagree about what is prepared on a connection: a pooler reset the connection, or a
+ * migration changed what a statement returns. The statement did not run, and no other statement would on this connection.
  */
 export function isStatementForgotten(error: unknown): boolean {
   const code = codeOf(error)
   return (
     code.startsWith('26') || // invalid_sql_statement_name
     code === '42P05' || // duplicate_prepared_statement
-    // feature_not_supported, of many causes: this routine says that a plan must not change its columns.
+    // feature_not_supported has many causes; this routine reports that a plan must not change its columns.
     (code === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery')
   )
 }
@@ -98,19 +98,19 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** Codes that end one connection alone. */
+/** Codes that concern one connection alone. */
 const endedAlone = new Set([
   '57P05', // idle_session_timeout
   '08007', // transaction_resolution_unknown: a commit that waited in vain for a standby
 ])
 
-/** Whether a connection broke in a way that has probably broken its neighbours too. */
+/** Whether the cause that broke a connection has probably broken other connections too. */
 export function isBroken(error: unknown): boolean {
   const cause = error instanceof LostUncommitted ? error.cause : error
   return isConnectionLost(cause) && !endedAlone.has(codeOf(cause)) && !isStatementForgotten(cause)
 }
 
-/** A transaction lost its connection before it sent COMMIT, so nothing of it is stored, and it may run again. */
+/** A transaction lost its connection before it sent COMMIT, so nothing is stored, and the transaction may run again. */
 export class LostUncommitted extends Error {
   /** SQLSTATE connection_failure */
   readonly code = '08006'
@@ -118,17 +118,17 @@ export class LostUncommitted extends Error {
 
 const lostUncommitted = (cause: unknown) => new LostUncommitted('connection lost', { cause })
 
-/** What a transaction that has not sent its COMMIT makes of an error. */
+/** The error that a transaction throws for an error before its COMMIT was sent. */
 export const beforeCommit = (error: unknown): unknown =>
   isConnectionLost(error) ? lostUncommitted(error) : error
 
-/** What a transaction makes of an error of the flight that ends with its COMMIT. */
+/** The error that a transaction throws for an error of the flight that ends with its COMMIT. */
 export const atCommit = (error: unknown): unknown =>
   isStatementForgotten(error) ? lostUncommitted(error) : error
 
 /**
- * Turns what Postgres says into what a caller may hear. What is not known here stays as it is and
- * becomes a 500 without inner detail.
+ * Turns an error of Postgres into one that a caller may see. An unknown error stays as it is and becomes a 500 without inner
+ * detail.
  */
 export function refusalOf(error: unknown): unknown {
   if (error instanceof Refusal) return error

@@ -1,6 +1,6 @@
-/** Why a database that answers refuses work, by SQLSTATE: each needs something else of its operator. */
+/** Why a database that answers refuses work, by SQLSTATE: each reason needs another action of the operator. */
 const reasons = {
-  // A provider makes a database read-only when its disk is nearly full, or it became a standby.
+  // A provider makes a database read-only when its disk is nearly full; a standby is read-only too.
   '25006': 'read_only',
   '53100': 'disk_full',
   '53200': 'out_of_memory',
@@ -16,7 +16,7 @@ export interface RefusalObserver {
   databaseRefused(reason: RefusalReason): void
 }
 
-/** Counts an error, if it is such a refusal. */
+/** Counts an error, if it is a `DatabaseRefusal`. */
 export function countRefusal(observer: RefusalObserver, error: unknown): void {
   const code = String((error as { code?: unknown } | null)?.code)
   if (Object.hasOwn(reasons, code)) observer.databaseRefused(reasons[code as keyof typeof reasons])

@@ -24,13 +24,10 @@ export type Replayable = { body: unknown; replayed?: { status: number } }
 const keptHours = 24
 const nowhere = '00000000-0000-0000-0000-000000000000'
 
-/**
- * Row-level security shows the rows of one workspace. Rows without a workspace are only visible while this is
- * set.
- */
+/** Row-level security shows the rows of one workspace. Rows without a workspace are only visible while this setting is on. */
 const enter = sql('replay.enter', `select set_config('app.workspace_id', $1, true)`)
 
-/** If another transaction has inserted the row and not committed yet, this waits for it. */
+/** If another transaction has inserted the row and not committed yet, this statement waits for it. */
 const claim = sql(
   'replay.claim',
   `insert into replays (workspace_id, caller, key, fingerprint) values ($1, $2, $3, $4)
@@ -47,7 +44,7 @@ const record = sql(
   'replay.record',
   `update replays set status = $4, body = $5 where workspace_id = $1 and caller = $2 and key = $3`,
 )
-/** Only this workspace's rows: removing them all would scan the leftovers of every inactive workspace. */
+/** Only this workspace's rows: to remove all expired rows would scan those of every inactive workspace. */
 const prune = sql(
   'replay.prune',
   `delete from replays where workspace_id = $1 and (caller, key) in (
@@ -56,7 +53,7 @@ const prune = sql(
      order by created_at limit 100 for update skip locked)`,
 )
 
-/** The rows of workspaces that send no requests any more. */
+/** The expired rows of workspaces that send no requests any more. */
 const pruneAll = sql(
   'replay.prune_all',
   `delete from replays where (workspace_id, caller, key) in (
@@ -69,17 +66,17 @@ export const pruneReplays: Chore = {
   run: client => untilNone(async () => (await client.query(pruneAll.text)).rowCount ?? 0),
 }
 
-/** SHA-256 of the request: method, path and body, the body in its canonical form. */
+/** SHA-256 of the request: method, path and canonical body. */
 export const fingerprintOf = (method: string, path: string, body: unknown): Buffer =>
   hash('sha256', canonicalize([method, path, body]) ?? '', 'buffer')
 
 /**
- * Runs a mutation whose response may be requested again. With a replay key, the response is recorded in the
- * mutation's own transaction, so both exist or neither. If several requests with one key arrive at once, one
- * executes, and the others wait for it and get its response.
+ * Runs a mutation whose response may be requested again. With a replay key, the response is recorded in the mutation's own
+ * transaction, so both exist or neither. If several requests with one key arrive at once, one executes, and the others wait for
+ * its response and return it.
  * @param redact removes the secret from the response before it is stored.
- * @param options `first` sends what must come before the replay key's row, such as `endRights`: a request that holds the
- *   right may wait for the row.
+ * @param options `first` sends statements that must come before the replay key's row, such as `endRights`: a request that holds
+ * the right may wait for the row.
  * @throws {Refusal} `idempotency_key_reused` if the key was used for another request.
  */
 export async function mutate<T>(
@@ -116,7 +113,7 @@ export async function mutate<T>(
 
 async function stored(tx: Tx, id: string[], replay: ReplayKey): Promise<Replayable> {
   const [row] = await tx.query<{ fingerprint: Buffer; status: number; body: unknown }>(find, id)
-  // It only disappears between the two statements if it was pruned; the caller can simply repeat the request.
+  // The row only disappears between the two statements if it was pruned; the caller can repeat the request.
   if (row === undefined) throw new Refusal('unavailable')
   if (!row.fingerprint.equals(replay.fingerprint)) throw new Refusal('idempotency_key_reused')
   return { body: row.body, replayed: { status: row.status } }

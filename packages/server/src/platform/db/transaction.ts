@@ -14,7 +14,7 @@ import type { Sender } from './sender.ts'
 
 /** What every transaction can do: statements run in the order in which they are given. */
 interface Reading {
-  /** Sends a statement and reads its rows. Those of one turn of the event loop travel together. */
+  /** Sends a statement and reads its rows. Statements of one turn of the event loop travel together. */
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
   /**
    * Sends the statement of a list and reads its rows, up to a number of bytes. Every list of the API reads its rows with this.
@@ -26,34 +26,33 @@ interface Reading {
     bounds: ListBounds,
   ): Promise<Listed<Row>>
   /**
-   * Sends a statement whose answer is not read: it travels with the next. If it fails, the commit fails with its
-   * error.
+   * Sends a statement whose answer is not read, together with the next statement. If it fails, the commit fails with its error.
    */
   send(statement: Statement, values?: readonly unknown[]): void
 }
 
 /**
- * One transaction. Its statements travel together as far as they can, so a mutation costs as many round trips as it has
- * answers that it must read.
+ * One transaction. Its statements travel together where possible, so a mutation costs as many round trips as it has answers
+ * that it must read.
  */
 export interface Transaction extends Reading {
   /**
-   * Holds a statement back until everything else is sent; it travels with the commit. The audit head is locked
+   * Holds a statement back until all other statements are sent, so that it travels with the commit. The audit head is locked
    * this way.
    */
   sendLast(statement: Statement, values?: readonly unknown[]): void
-  /** Notifies the listeners of the topic once this is committed. */
+  /** Notifies the listeners of the topic once the transaction is committed. */
   announce(topic: string): void
 }
 
-/** A transaction in one workspace, as statements that only read need it. It may be a single flight. */
+/** A transaction in one workspace, for statements that only read. It may be a single flight. */
 export interface ReadTx extends Reading {
   readonly workspaceId: string
 }
 
 /** A transaction in one workspace. */
 export interface Tx extends Transaction, ReadTx {
-  /** Who sent the request that it is for; undefined for work of the service itself. */
+  /** Who sent the request; undefined for work of the service itself. */
   readonly sender?: Sender
 }
 
@@ -63,8 +62,8 @@ export interface PersonTx extends Transaction {
 }
 
 /**
- * The same transaction as one of a person, whose rows it was opened to see beside those of its workspace.
- * @throws where it was not: it would find nothing of theirs.
+ * The same transaction for the rows of a person, if it was opened to see these rows beside those of its workspace.
+ * @throws if the transaction was opened without the person: it would find none of the person's rows.
  */
 export function asPersonTx(tx: Tx & Partial<PersonTx>, userId: string): Tx & PersonTx {
   if (tx.userId !== userId) throw new Error('the transaction does not see the rows of this person')
@@ -90,7 +89,7 @@ export async function transact<T>(
   const last = lastLegs(standing)
   const failures: unknown[] = []
   const topics = new Set<string>()
-  // What is sent last is an audit row: then it has written.
+  // The statement that is sent last is an audit row, so the transaction has written.
   let hasWritten = false
   let begun = false
   let isCommitting = false
@@ -104,7 +103,7 @@ export async function transact<T>(
     landed.catch(error => failures.push(error))
     return landed
   }
-  /** At the end of this turn of the event loop, with everything that was given until then. */
+  /** Runs at the end of this turn of the event loop, and sends all statements given until then. */
   const depart = () => {
     departing ??= Promise.resolve().then(() => {
       departing = null

@@ -8,8 +8,7 @@ import { destroySocket } from './pool/destroy-socket.ts'
 import { countRefusal, type RefusalObserver } from './refusals.ts'
 
 /**
- * Removes expired rows in small batches, or renews what is due. Sees every workspace, as the role that owns the
- * tables.
+ * Removes expired rows in small batches, or renews what is due. A chore sees every workspace, as the role that owns the tables.
  */
 export interface Chore {
   name: string
@@ -33,23 +32,23 @@ export interface UpkeepParts {
 }
 
 /**
- * The time between two rounds; the first one comes after a part of it, so that processes started together take
+ * The time between two rounds. The first round comes after a random part of this time, so that processes started together take
  * turns.
  */
 const everyMs = 5 * 60_000
 const turn = `select pg_try_advisory_lock(hashtextextended('keyrail.upkeep', 0)) as mine`
 
 /**
- * Longer than Postgres lets a statement take, in ms: a socket that hangs would otherwise hold the round, and all later ones of
- * this process, until the system gives up on it.
+ * Longer than Postgres lets a statement take, in ms: without this limit a socket that hangs would hold the round, and all later
+ * rounds of this process, until the system gives the socket up.
  */
 const answerMs = 35_000
 
 /**
- * One round of all chores, unless another process runs one. A chore that fails keeps none of the others from its turn, as long as
+ * One round of all chores, unless another process runs one. A chore that fails does not stop the chores behind it, as long as
  * the connection holds.
- * @returns whether it was done.
- * @throws what the first of the failed chores has thrown, after the others.
+ * @returns whether this process did the round.
+ * @throws the error of the first chore that failed, after all chores have run.
  */
 export async function doChores(
   connection: Connection,
@@ -88,7 +87,7 @@ export async function doChores(
   }
 }
 
-/** A round whose outcome is counted. The next one does what a failed one has not. */
+/** A round whose outcome is counted. The next round repeats what a failed round has not done. */
 export async function runRound(
   { connection, chores, log, clock, observer }: Omit<UpkeepParts, 'randomBytes'>,
   signal?: AbortSignal,
@@ -123,21 +122,21 @@ export function startUpkeep(parts: UpkeepParts): () => Promise<void> {
   }
 }
 
-/** Repeats a statement that removes a batch and returns its size, until none are left. */
+/** Repeats a statement that removes a batch and returns its size, until no rows are left. */
 export async function untilNone(batch: () => Promise<number>): Promise<number> {
   let removed = 0
   for (let some = await batch(); some > 0; some = await batch()) removed += some
   return removed
 }
 
-/** Small: Postgres looks for references to each row, some of them without an index. */
+/** A small batch: Postgres looks for references to each row, some of them without an index. */
 const someAtOnce = 100
-/** So that a backlog does not keep the other chores waiting. The next round goes on. */
+/** A limit, so that a backlog does not keep other chores waiting. The next round goes on. */
 const batchesMost = 20
 
 /**
- * Repeats a statement that removes at most `$1` rows, until none are left or the round has removed enough.
- * @returns how many were removed.
+ * Repeats a statement that removes at most `$1` rows, until no rows are left or the round has removed enough.
+ * @returns how many rows were removed.
  */
 export async function pruneSome(client: pg.ClientBase, statement: string): Promise<number> {
   let removed = 0
