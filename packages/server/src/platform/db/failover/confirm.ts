@@ -2,8 +2,8 @@ import { sql } from '../connection.ts'
 
 /**
  * For a transaction that may answer from rows which it has not written, such as a revocation of a revoked key. Where standbys
- * are set, it writes an empty message to the log, so that its COMMIT waits for everything that was committed before: Postgres
- * also shows a change whose own wait was cancelled. A transaction that has written waits anyway.
+ * are set, this statement writes an empty message to the log, so that its COMMIT waits for all earlier commits: Postgres also
+ * shows a change whose own wait for the standby was cancelled. A transaction that has written waits anyway.
  */
 export const confirmAnswer = sql(
   'db.confirm_answer',

@@ -10,7 +10,9 @@ export const nameOf = ({ host, port }: Host): string =>
 const inList = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?![^/?#]*@)([^/?#]*,[^/?#]*)/
 const oneHost = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i
 
-/** The hosts of an address that lists several, and the same address with the first one; null: it lists none. */
+/**
+ * The hosts of an address that lists several, and the same address with only the first host; null: the address lists one host.
+ */
 export function splitHosts(url: string): { hosts: Host[]; first: string } | null {
   const [all = '', before = '', list = ''] = inList.exec(url) ?? []
   if (all === '') return null
@@ -20,7 +22,7 @@ export function splitHosts(url: string): { hosts: Host[]; first: string } | null
     const host = v6 ?? plain
     return host === undefined || Number(port) > 65_535 ? [] : [{ host, port: Number(port) }]
   })
-  // One that is malformed is missing.
+  // If one host is malformed, the list is empty.
   return {
     hosts: hosts.length === names.length ? hosts : [],
     first: url.replace(all, () => `${before}${names[0]}`),

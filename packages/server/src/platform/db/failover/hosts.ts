@@ -4,13 +4,13 @@ import { type Host, nameOf } from './host-list.ts'
 
 export type HostState = Host & {
   readonly state: 'primary' | 'standby' | Error
-  /** Only a primary has one. Each promotion begins a higher one. */
+  /** Only a primary has a timeline. Each promotion begins a higher one. */
   readonly timeline?: number
-  /** When it started: two hosts with the same are two names of one server. */
+  /** When the server started: two hosts with the same time are two names of one server. */
   readonly startedAt?: string
 }
 
-/** No server of a list is the primary, or none can be asked, or two are. */
+/** No server of a list is the primary, or no server answers, or two servers are primaries. */
 export class NoPrimary extends Error {
   override name = 'NoPrimary'
   /** SQLSTATE cannot_connect_now: the caller may try again. */
@@ -22,7 +22,7 @@ export class NoPrimary extends Error {
 
 function whatIsWrong(states: readonly HostState[]): string {
   if (states.some(({ state }) => state === 'primary')) return 'two hosts of the list are primaries'
-  // Where each refuses the login, or none is there, nothing is known of primaries.
+  // If each host refuses the login or is away, no host has said whether it is a primary.
   const isUnknown = states.every(({ state }) => state instanceof Error)
   return isUnknown ? 'no host of the list lets the service in' : 'no host of the list is a primary'
 }
@@ -35,7 +35,7 @@ type Config = pg.ClientConfig & { readonly hosts?: readonly Host[]; readonly url
 /** What the process knows of a list of hosts. Connections that open at the same time share one search. */
 interface Known {
   last: Host | null
-  /** By how long they wait for a host, in ms. */
+  /** The running searches, by how long they wait for a host, in ms. */
   readonly searches: Map<number, Promise<Host>>
 }
 const known = new WeakMap<readonly Host[], Known>()
@@ -45,8 +45,8 @@ export const readHostStates = (config: Config): Promise<HostState[]> =>
   Promise.all((config.hosts ?? []).map(host => readState(config, host)))
 
 /**
- * A connection to the primary. Each connection asks the last one that was before it opens, and all hosts if it is one no longer,
- * so that none is opened to a server that was replaced.
+ * A connection to the primary. Before a connection opens, it asks the last known primary, and if that server is no primary any
+ * more, all hosts: so no connection opens to a server that was replaced.
  */
 export class ClientOfHosts extends pg.Client {
   readonly #config: Config
@@ -69,7 +69,7 @@ export class ClientOfHosts extends pg.Client {
   async #open(): Promise<pg.Client> {
     const found = await findPrimary(this.#config)
     const inner = this as unknown as Inner
-    // A pool that has waited too long cuts the socket. It would open once more.
+    // A pool that has waited too long cuts the socket, and this connection would still open.
     if (inner.connection.stream.destroyed) throw new Error('Connection terminated')
     const { host, port } = found
     for (const part of [inner, inner.connectionParameters]) Object.assign(part, { host, port })
@@ -91,7 +91,7 @@ function findPrimary(config: Config): Promise<Host> {
   const { hosts = [] } = config
   const state: Known = known.get(hosts) ?? { last: null, searches: new Map() }
   known.set(hosts, state)
-  // A search waits for a host as long as the first who asked may wait.
+  // A search waits for a host as long as the first caller of the search may wait.
   const limit = config.connectionTimeoutMillis ?? 0
   const running = state.searches.get(limit)
   if (running !== undefined) return running
@@ -101,8 +101,8 @@ function findPrimary(config: Config): Promise<Host> {
 }
 
 /**
- * Asks every host, also while the last primary still says that it is one: another may have been promoted after it. The next
- * connection goes to the newest.
+ * Asks every host, even if the last known primary still says that it is a primary: another host may have been promoted later.
+ * The next connection goes to the newest primary.
  */
 export async function lookAtAllHosts(config: Config): Promise<void> {
   const last = newest(await readHostStates(config))
@@ -125,9 +125,9 @@ async function search(config: Config, known: Known): Promise<Host> {
 }
 
 /**
- * The primary, and where several say that they are, the one that was promoted last: a server that died, was replaced and is
- * started again takes itself for the primary, and lacks what the other has committed since.
- * @throws {NoPrimary} also where two have the same timeline: either may be the right one.
+ * The primary. If several hosts say that they are primaries, the one that was promoted last: an old primary that is started
+ * again after its replacement still acts as primary, and lacks the commits of the new one.
+ * @throws {NoPrimary} also if two hosts have the same timeline: either may be the right primary.
  */
 function newest(states: readonly HostState[]): Host {
   const primaries = states.filter(({ state }) => state === 'primary')
@@ -138,14 +138,14 @@ function newest(states: readonly HostState[]): Host {
   return { host: one.host, port: one.port }
 }
 
-/** The timeline is in hexadecimal, as in the names of the log's files. A standby follows that of its primary. */
+/** The timeline is in hexadecimal, as in the names of the log's files. A standby follows the timeline of its primary. */
 const askState = `select pg_is_in_recovery() as is_standby, pg_postmaster_start_time()::text as started_at,
   case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`
 
 async function readState(config: Config, { host, port }: Host): Promise<HostState> {
   const client = new pg.Client({
     ...config,
-    // A pool hides it from copies.
+    // A pool hides the password from copies of its options.
     password: config.password,
     host,
     port,

@@ -1,6 +1,6 @@
 /**
- * The version and the floor of a policy head, as SQL. A failover raises all of them by one row of `store_levels`, and a head
- * catches up when it is next written. Until then its own columns are too low, so nothing reads them directly. Postgres
+ * The version and the floor of a policy head, as SQL. A failover raises all heads by one row of `store_levels`, and a head
+ * catches up when it is next written. Until then the head's own columns are too low, so nothing reads them directly. Postgres
  * reads the level once for a statement.
  * @param head the table's alias in the statement.
  */

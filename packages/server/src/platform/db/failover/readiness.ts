@@ -11,11 +11,11 @@ type Degradation = (typeof degradations)[number]
 export interface Readiness {
   /** @throws {Refusal} `unavailable` if the database cannot be reached within the deadline. */
   check(): Promise<'ready' | 'schema_behind' | Degradation>
-  /** What the last check found, with which it served on. */
+  /** The degradation that the last check found, and with which the service still serves. */
   degraded(): Degradation | null
 }
 
-/** Several monitors send probes at once, so these share a lane like any hot read. */
+/** Several monitors send probes at once, so probes share a lane like any hot read. */
 const newest = sql(
   'db.newest_migration',
   `select max(name) as name, current_setting('synchronous_standby_names') <> '' as confirms,
@@ -23,12 +23,12 @@ const newest = sql(
    from keyrail_migrations`,
 )
 
-/** Its commit waits for the synchronous standby, as that of every change. */
+/** The commit of this statement waits for the synchronous standby, as the commit of every change. */
 const confirmed = sql('db.confirmed', `select pg_logical_emit_message(true, 'keyrail', '')`)
 
-/** Each look writes to the log of Postgres, and anyone may ask for it. Milliseconds. */
+/** Each look writes to the log of Postgres, and anyone may cause one, so a result is reused for this time. Milliseconds. */
 const lookMs = 5_000
-/** What was found longer ago is no answer. */
+/** A result older than this is not used. */
 const staleMs = 3 * lookMs
 
 export function openReadiness(lanes: Lanes, clock: Pick<Clock, 'monotonic'>): Readiness {
@@ -63,7 +63,7 @@ export function openReadiness(lanes: Lanes, clock: Pick<Clock, 'monotonic'>): Re
     known = { atMs: clock.monotonic(), isConfirmed }
   }
   const ageMs = () => (known === null ? Number.POSITIVE_INFINITY : clock.monotonic() - known.atMs)
-  /** Waits only if nothing is known of late: a probe has less time than a commit that gets no answer. */
+  /** Waits only if there is no recent result: a probe has less time than a commit that gets no answer. */
   const isConfirmed = async (): Promise<boolean> => {
     if (ageMs() >= lookMs)
       looking ??= look().finally(() => {

@@ -1,19 +1,19 @@
 import type { Clock } from '../../clock.ts'
 import type { Logger } from '../../observe/log.ts'
 
-/** Compares the store's clock with the monotonic one of the process, and so notices when the store's is set. */
+/** Compares the store's clock with the monotonic clock of the process, and so notices when somebody sets the store's clock. */
 export interface StoreClock {
-  /** Call it before the store is asked for its time, and what it returns with the answer, in ms since 1970. */
+  /** Call `ask` before the store is asked for its time, and the returned function with the store's answer, in ms since 1970. */
   ask(): (storeMs: number) => void
-  /** When it was last found set ahead, by the monotonic clock; before all times: never. */
+  /** When the store's clock was last found set ahead, by the monotonic clock; negative infinity: never. */
   aheadAt(): number
 }
 
-/** What runs apart without being set, between two readings, is far less; `keyrail doctor` warns from here on too. */
+/** Between two readings, clocks that nobody sets drift apart by far less; `keyrail doctor` warns from this difference on too. */
 const stepMs = 5_000
 
 export function createStoreClock({ monotonic }: Pick<Clock, 'monotonic'>, log: Logger): StoreClock {
-  /** How far the store is before the monotonic clock. It said its time after it was asked, and before its answer came. */
+  /** How far the store's clock is ahead of the monotonic one: the store read its clock between the question and the answer. */
   let known: { least: number; most: number } | null = null
   let aheadAt = Number.NEGATIVE_INFINITY
   return {
@@ -24,7 +24,7 @@ export function createStoreClock({ monotonic }: Pick<Clock, 'monotonic'>, log: L
         const read = { least: storeMs - answeredAt, most: storeMs - askedAt }
         const before = known ?? read
         known = read
-        // A process or a store that stalls makes a reading less exact, but no step.
+        // If the process or the store stalls, a reading is less exact, but shows no step.
         const ahead = read.least - before.most
         const back = before.least - read.most
         if (ahead > stepMs) {

@@ -11,19 +11,22 @@ import { destroySocket } from '../pool/destroy-socket.ts'
 import { isOvertaken, overtake, type ServerMark } from './fence.ts'
 
 /**
- * The least by which all policy versions and floors rise if the database may have lost some that were given out:
- * after a fail-over and by a restore. A node that saw fewer lost changes of a project than this polls from below
- * the floor, and so gets a whole snapshot. They rise at least to the clock's: `raise_store` says why.
+ * The least by which all policy versions and floors rise if the database may have lost some versions that nodes have got: after
+ * a failover and by a restore. A node that saw fewer lost changes of a project than this polls from below the floor, and so
+ * gets a whole snapshot. Versions rise at least to the clock's time: `raise_store` says why.
  */
 export const versionsRaisedBy = 2 ** 20
 
-/** How long a raise may take, which writes one row and may wait for a standby to confirm it; others wait for its lock. */
+/**
+ * How long a raise may take. A raise writes one row and may wait for a standby to confirm it; other connections wait for its
+ * lock.
+ */
 const raiseMs = 60_000
 
 /** SQLSTATE undefined_function: the schema is older than this code, which readiness reports. */
 const undefinedFunction = '42883'
 
-/** The connection leads to a server that is not the primary, or no longer the one to which it was opened. */
+/** The connection leads to a server that is not the primary, or is no longer the server to which the connection was opened. */
 class NotThePrimary extends Error {
   /** SQLSTATE cannot_connect_now: the connection is dropped, and the caller may try again. */
   readonly code = '57P03'
@@ -46,11 +49,11 @@ export async function connectPrimary(
 }
 
 /**
- * Runs before the first statement of every connection of the service. A promoted standby may lack commits of the
- * old primary, and would give their versions out a second time. So no request is served from a timeline for
- * which the versions were not raised. One connection raises them; all others wait for its commit.
+ * Runs before the first statement of every connection of the service. A promoted standby may lack commits of the old primary,
+ * and would give their versions out a second time. So no request is served from a timeline for which the versions were not
+ * raised. One connection raises the versions; all others wait for its commit.
  * @param answerMs how long the server may take to answer.
- * @throws {NotThePrimary} if the server is a standby, or one that another was promoted after.
+ * @throws {NotThePrimary} if the server is a standby, or another server was promoted after it.
  */
 async function admit(client: pg.ClientBase, answerMs: number): Promise<void> {
   let server = await askServer(client, answerMs)
@@ -66,15 +69,15 @@ async function admit(client: pg.ClientBase, answerMs: number): Promise<void> {
   overtake(client, server)
 }
 
-/** `admit` for a pool of this connection. The server may take as long to answer as the connection to open. */
+/** `admit` for a pool of this connection. The server has as long to answer as a connection has to open. */
 export const admitTo =
   (connection: Connection) =>
   (client: pg.ClientBase): Promise<void> =>
     admit(client, connectMsOf(connection))
 
 /**
- * What statements rely on, whatever the server, the database or the role has set. At a higher isolation than they are written for,
- * transactions of one workspace end each other; times are read in the ISO style alone.
+ * Settings that statements rely on, whatever the server, the database or the role has set. At a higher isolation than the code
+ * is written for, transactions of one workspace would end each other; times are read in the ISO style only.
  */
 const reliedOn = {
   default_transaction_isolation: 'read committed',
@@ -87,12 +90,13 @@ const reliedOn = {
 }
 
 /**
- * The same query applies settings to every connection. A commit that no standby confirmed is known by its warning, which a
- * setting of the role could suppress. Without statistics for a table, as after a restore,
- * Postgres may estimate a small page as so expensive that it compiles the statement, which takes seconds.
+ * One query applies all settings to a connection. A commit that no standby confirmed is known by its warning, which a setting
+ * of the role could suppress. Without statistics for a table, as after a restore, Postgres may estimate a small page as so
+ * expensive that it compiles the statement, which takes seconds.
  *
- * A machine that vanishes closes nothing: for two hours Postgres would keep its connections, which the process that replaces it
- * needs, and the turn of upkeep. With these it asks after 30 s, and ends them after a minute. On a socket file they do nothing.
+ * A machine that vanishes does not close its connections: Postgres would keep them for two hours, while the process that
+ * replaces it needs them and the turn of upkeep. With the keepalive settings Postgres probes after 30 s, and ends such a
+ * connection after a minute. On a socket file these settings do nothing.
  */
 const stateAndSettings = `select store_level_state() as state, store_wal_timeline() as timeline,
   nullif(store_system_id(), '') || '/' || store_database_id() as store, set_config('jit', 'off', false),
@@ -126,7 +130,7 @@ export function requireSame(row: Record<string, unknown> | undefined): void {
   if (row?.same === false) throw new NotThePrimary('the database was replaced under an open connection')
 }
 
-/** A server that has fallen silent would never answer: its connection is cut. */
+/** A server that has fallen silent would never answer, so its connection is cut. */
 async function within(client: pg.ClientBase, ms: number, text: string): Promise<pg.QueryResult> {
   const timer = setTimeout(() => destroySocket(client), ms)
   try {

@@ -4,15 +4,15 @@ import { Refusal } from '../../refusal.ts'
 import { type Connection, connect } from '../connection.ts'
 import { destroySocket } from '../pool/destroy-socket.ts'
 
-/** With `watchdogMs` less than a request's budget, so that a database that hangs is noticed within it. */
+/** `watchdogMs` and this time together are less than a request's budget, so that a database that hangs is noticed within it. */
 const everyMs = 1_000
 
-/** SQLSTATE too_many_connections: there is no space for the query, but the server has answered. */
+/** SQLSTATE too_many_connections: the server has no space for the query, but has answered. */
 const tooManyConnections = '53300'
 
 /**
- * Waits for long work only while the database answers at all. It queries the database on a separate connection
- * once a second; work that ends sooner costs no query.
+ * Waits for long work only while the database answers at all. The watchdog queries the database on a separate connection once a
+ * second; work that ends sooner costs no query.
  * @param watchdogMs how long an answer may take.
  * @returns `unanswered` rejects with `unavailable` if no answer came in time; `stop` ends the queries.
  */
@@ -43,7 +43,7 @@ export function startWatchdog(
       if (!(await answers())) return reject(new Refusal('unavailable'))
     }
   }
-  // It ends when it is stopped, or after it has rejected.
+  // The queries end when `stop` is called, or after `unanswered` has rejected.
   watch()
     .catch(() => {})
     .finally(() => client && destroySocket(client))

@@ -1,14 +1,14 @@
 import { recentlyUsed } from '../../concurrency/recently-used.ts'
 import type { Logger } from '../../observe/log.ts'
 
-/** Whose part of the database something takes: one environment of one project of a workspace. */
+/** An environment of one project of a workspace, which has its quota of the database. */
 export interface ProjectEnv {
   readonly workspaceId: string
   readonly env: string
   readonly projectId: string
 }
 
-/** What is counted: a place, or with null all projects of a workspace's environment together. */
+/** What a count covers: one place, or with null all projects of a workspace's environment together. */
 export interface CountedEnv extends Omit<ProjectEnv, 'projectId'> {
   readonly projectId: string | null
 }
@@ -22,9 +22,9 @@ interface Counted {
   readonly projectIds: readonly string[]
 }
 
-/** How much of one kind of thing, written by hot calls, may be kept in the database: bytes, or rows. */
+/** The quota of one kind of data that hot calls write into the database: bytes, or rows. */
 export interface Allowance {
-  /** @returns whether there is space for this much more, as far as this process knows. It does not ask the database. */
+  /** @returns whether there is space for this much more, as far as this process knows, without asking the database. */
   hasQuota(place: ProjectEnv, more: number): boolean
   /** Records what was written. */
   add(place: ProjectEnv, more: number): void
@@ -37,7 +37,7 @@ export interface Allowance {
 export interface AllowanceOptions {
   /** For one environment of one project. */
   readonly limit: number
-  /** The part of every limit that a workspace has which is not proven. */
+  /** The part of every limit that an unproven workspace has. */
   readonly unprovenPart?: number
   /**
    * Counts what is in the database.
@@ -54,7 +54,7 @@ export const fullProjects = 4
 
 interface Known {
   readonly place: CountedEnv
-  /** The result of the last count, and what this process has written since. */
+  /** The result of the last count, and what this process has written since then. */
   counted: number
   added: number
   countedAt: number
@@ -63,7 +63,7 @@ interface Known {
   projectIds: ReadonlySet<string>
 }
 
-/** Places that were written to lately, about 200 bytes each. A forgotten one is counted again. */
+/** Places that were written to recently, about 200 bytes each. A forgotten place is counted again. */
 const placesMax = 50_000
 /** A place is counted when this process has written this share of its limit since the last count. */
 const part = 1 / 32
@@ -72,13 +72,13 @@ const restMs = 5_000
 const restTimes = 20
 
 /**
- * Keeps each project's environment within a limit without slowing its writers down: every write would lock a row with the
- * total. Each process adds up its own writes, and counts in the database only a place to which it has written a 32nd of
- * its limit since the last count, or which is near its limit; one count at a time, beside the requests. So a limit may be
- * exceeded by a 32nd per process, and by what is written during a count.
+ * Keeps each project's environment within a limit without delaying writers: if every write updated a total, writers would wait
+ * for the lock of its row. Each process adds up its own writes, and counts in the database only a place that is near its limit,
+ * or to which the process has written a 32nd of the limit since the last count; one count at a time, beside the requests. So a
+ * place may exceed its limit by a 32nd per process, and by what is written during a count.
  *
- * All projects of an environment together may have as much as four full ones. Beyond that, an existing project still gets
- * its equal part of it, so that neither other projects nor invented ids of projects take its room.
+ * All projects of an environment together may use four times the limit of one. Beyond that, an existing project still gets an
+ * equal part of the total, so that neither other projects nor invented ids of projects use up its quota.
  */
 export const createAllowance = (options: AllowanceOptions): Allowance => new CountedAllowance(options)
 
@@ -152,7 +152,7 @@ class CountedAllowance implements Allowance {
     return this.#knownOf({ workspaceId, env, projectId: null })
   }
 
-  /** Whether too little is known, or rows may have been pruned since. */
+  /** Counts the place soon, if this process knows too little, or rows may have been pruned since the last count. */
   #look(own: Known): void {
     if (own.isDue || this.#isClosed) return
     const isNear = usedOf(own) >= own.most * (1 - part)
@@ -179,7 +179,7 @@ class CountedAllowance implements Allowance {
         own.most = this.#mostOf(place, isProven)
         if (place.projectId === null) own.projectIds = new Set(projectIds)
       } catch (error) {
-        // The last known value stays, and the count is repeated.
+        // The last known value stays, and a later write causes another count.
         log.warn({ err: error }, 'counting a workspace’s allowance failed')
       }
       own.countedAt = monotonic()

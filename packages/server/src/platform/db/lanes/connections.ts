@@ -9,32 +9,32 @@ import { endRunning } from '../pool/end-running.ts'
 import type { IdleConnections } from '../pool/idle.ts'
 
 /**
- * Connections on which one lane or several send their batches. They open when batches need them, and again after they were
- * lost: one that dies while it is idle is forgotten at once, so that no batch is sent into it.
+ * Connections on which one or several lanes send their batches. A connection opens when batches need it, and again after it was
+ * lost: a connection that dies while idle is forgotten at once, so that no batch is sent on it.
  */
 export interface LaneConnections {
   /**
-   * Runs a batch on one of them.
+   * Runs a batch on one of the connections.
    * @param send gets a function that gives the connection up.
-   * @param reopened is called when its connection is opened in place of a lost one.
-   * @throws {Refusal} `unavailable` when none is free within the time of a request.
+   * @param reopened is called when the connection was opened in place of a lost one.
+   * @throws {Refusal} `unavailable` when no connection is free within the time of a request.
    */
   carry<T>(send: (client: pg.Client, giveUp: () => void) => Promise<T>, reopened: () => void): Promise<T>
-  /** Ends them. No batch may be under way. */
+  /** Ends the connections. No batch may be under way. */
   close(): Promise<void>
 }
 
 export interface LaneConnectionsParts {
   readonly connection: Connection
-  /** Names them in `pg_stat_activity`. */
+  /** The name of the connections in `pg_stat_activity`. */
   readonly name: string
   readonly most: number
   /**
-   * Whether a batch is sent while others are under way on the same connection, which answers them in turn. If not, each batch has a
-   * connection to itself until it has its answer.
+   * Whether a batch is sent while other batches are under way on the same connection, which answers them in turn. If not, each
+   * batch has a connection to itself until the batch has its answer.
    */
   readonly isShared: boolean
-  /** SQL that each runs when it opens, behind what every lane sets. */
+  /** SQL that each connection runs when it opens, after the settings of every lane. */
   readonly settings?: string
   readonly budgets: Budgets
   readonly idle: IdleConnections
@@ -43,13 +43,16 @@ export interface LaneConnectionsParts {
 /** An open connection. */
 interface Carrier {
   readonly client: pg.Client
-  /** When each batch was sent that is under way, the oldest first. */
+  /** The times at which the batches under way were sent, the oldest first. */
   readonly sentAt: number[]
   /** Fails when the connection is given up, and with it every batch that it carries. */
   readonly gone: PromiseWithResolvers<never>
 }
 
-/** The pause after a further connection could not be opened beside those that are open, as at the server's limit. Milliseconds. */
+/**
+ * The pause after a further connection could not be opened beside the open ones, for example at the server's limit.
+ * Milliseconds.
+ */
 const growPauseMs = 1_000
 
 export const openLaneConnections = (parts: LaneConnectionsParts): LaneConnections => new Carriers(parts)
@@ -58,7 +61,7 @@ class Carriers implements LaneConnections {
   readonly #parts: LaneConnectionsParts
   readonly #carriers = new Set<Carrier>()
   readonly #waiting = new Waiting()
-  /** Connections that are being opened, or that Postgres has not ended yet. */
+  /** Connections that are being opened, and connections that Postgres has not ended yet. */
   #inBetween = 0
   #lost = 0
   #growsAt = 0
@@ -81,7 +84,7 @@ class Carriers implements LaneConnections {
       if (isConnectionLost(error)) this.#lose(carrier, error)
       throw error
     })
-    // By then every caller has its answer.
+    // After this time every caller of the batch has its answer.
     const timer = setTimeout(() => void this.#end(carrier, answering), this.#parts.budgets.requestMs)
     try {
       return await Promise.race([answering, carrier.gone.promise])
@@ -111,7 +114,9 @@ class Carriers implements LaneConnections {
     }
   }
 
-  /** Chooses one that is free, or else the one whose answer is due last: so few wait behind a batch that is stuck. */
+  /**
+   * Chooses a free connection, or else the one whose oldest batch was sent last: so few batches wait behind one that is stuck.
+   */
   #choose(): Carrier | null {
     let best: Carrier | null = null
     for (const carrier of this.#carriers)
@@ -127,7 +132,7 @@ class Carriers implements LaneConnections {
     return this.#carriers.size + this.#inBetween < this.#parts.most
   }
 
-  /** Opens a further connection for the batches to come. This one does not wait for it. */
+  /** Opens a further connection for later batches. The present batch does not wait for it. */
   #grow(reopened: () => void): void {
     if (!this.#mayOpen() || this.#inBetween > 0 || performance.now() < this.#growsAt) return
     this.#open([], reopened).catch(() => {
@@ -155,7 +160,7 @@ class Carriers implements LaneConnections {
     }
   }
 
-  /** It broke by itself, unless it was dropped before. */
+  /** The connection broke by itself, unless it was dropped before. */
   #lose(carrier: Carrier, error: unknown): void {
     if (this.#drop(carrier, error) && isBroken(error)) this.#parts.idle.dropAll()
   }
@@ -173,7 +178,7 @@ class Carriers implements LaneConnections {
     return true
   }
 
-  /** Its place is free once Postgres has ended it. */
+  /** The connection's place is free once Postgres has ended the connection. */
   async #end(carrier: Carrier, answering: Promise<unknown>): Promise<void> {
     if (!this.#forget(carrier)) return
     this.#inBetween += 1
@@ -197,8 +202,8 @@ class Waiting {
 
   /**
    * @param until by the clock of `performance.now()`.
-   * @param isNext whether it was called before, and found that another had come first.
-   * @throws {Refusal} `unavailable` at that time.
+   * @param isNext whether the batch was called before, and found no connection because another batch was faster.
+   * @throws {Refusal} `unavailable` at `until`.
    */
   async wait(until: number, isNext: boolean): Promise<void> {
     const called = Promise.withResolvers<void>()
@@ -215,12 +220,12 @@ class Waiting {
   }
 }
 
-/** When the batch was sent that the connection answers now; later than any time while it has none. */
+/** When the batch was sent that the connection answers now; infinity: the connection is free. */
 const headOf = ({ sentAt }: Carrier): number => sentAt[0] ?? Number.POSITIVE_INFINITY
 
 /**
- * A lane looks rows up by their keys, and Postgres plans its statement once. A plan made while a table is small would
- * read the whole table, and stay while the table grows.
+ * A lane looks rows up by their keys, and Postgres plans its statement once. A plan made while a table is small would read the
+ * whole table, and would stay while the table grows.
  */
 const plansForIndexes = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
   set enable_hashjoin = off; set enable_mergejoin = off`
@@ -232,7 +237,7 @@ async function openClient({
   settings = '',
   budgets: { laneStatementMs, laneLockMs },
 }: LaneConnectionsParts): Promise<pg.Client> {
-  // The driver's own pipeline takes no flights, which is how a conversation travels.
+  // The driver's own pipeline takes no flights, and a conversation sends flights.
   const client = await connectPrimary(connection, name, isShared)
   await client.query(
     `set statement_timeout = ${laneStatementMs}; set lock_timeout = ${laneLockMs}; ${plansForIndexes}; ${settings}`,

@@ -9,20 +9,20 @@ import { createSend } from './send.ts'
 import type { LaneSpec } from './spec.ts'
 
 /**
- * A lane makes a hot statement fast without a cache that goes stale: it sends batches of items, one at a time, as arrays in and
- * rows out. Measured at 64 callers: one statement each 11,000/s, a batch 60,000/s.
+ * A lane makes a hot statement fast without a cache that can be out of date: it sends batches of items, one batch at a time, as
+ * arrays in and rows out. Measured at 64 callers: one statement for each call 11,000/s, a batch 60,000/s.
  */
 export type Lane<In, Out> = Omit<Batching<In, Out>, 'close'>
 
-/** A lane as its owner holds it. */
+/** A lane, with what only its owner may do. */
 export type OwnedLane<In, Out> = Batching<In, Out>
 
 export interface LaneObserver extends RefusalObserver {
   laneOpened(lane: string): void
   batchSent(lane: string, items: number): void
-  /** A batch has its answers. @param isFailed the store did not answer all of it at the first attempt. */
+  /** A batch has its answers. @param isFailed the store did not answer the whole batch at the first attempt. */
   batchEnded(lane: string, seconds: number, isFailed: boolean): void
-  /** A lane has opened a connection in place of one that was lost. */
+  /** A lane has opened a connection in place of a lost one. */
   laneReconnected(lane: string): void
 }
 
@@ -36,14 +36,14 @@ export function openLane<In, Out>(
 
   const sendAfter = async (error: unknown, calls: readonly Pending<In, Out>[]) => {
     const isLost = isConnectionLost(error)
-    // A conversation that ends with a refusal has written what it wanted, and must not write it again.
+    // A conversation that ends with a refusal has already written, and must not write again.
     const mayHaveWritten = (isLost && !isStatementForgotten(error)) || error instanceof Refusal
     if (mayHaveWritten && !spec.repeatable) throw refusalOf(error)
     if (isLost) return await sendAgain(calls)
-    // One item may be at fault, so each is sent by itself.
+    // One item may be at fault, so each item is sent by itself.
     for (const call of calls) await sendAgain([call])
   }
-  /** The second and last time. */
+  /** Sends calls for the second and last time. */
   const sendAgain = async (calls: readonly Pending<In, Out>[]) => {
     const left = calls.filter(({ isAnswered }) => !isAnswered)
     if (left.length === 0) return
@@ -56,7 +56,7 @@ export function openLane<In, Out>(
   }
 
   const batching = openBatching<In, Out>({
-    // Its `nameOf`, `bytesOf` and `partyOf`.
+    // The lane's `nameOf`, `bytesOf` and `partyOf`.
     ...spec,
     requestMs,
     async carry(calls) {

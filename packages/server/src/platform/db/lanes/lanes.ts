@@ -11,19 +11,19 @@ import { type LaneConnections, type LaneConnectionsParts, openLaneConnections } 
 import { type Lane, type LaneObserver, openLane } from './lane.ts'
 import type { LaneSpec, SharedConnections } from './spec.ts'
 
-/** Every lane of a service. A lane that is opened here is measured and closed with the others. */
+/** Every lane of a service. A lane that is opened here is also measured and closed here. */
 export interface Lanes {
-  /** @param elsewhere its database connection, if not that of the others. */
+  /** @param elsewhere the lane's own connection to a database, if not the connection of all lanes. */
   open<In, Out>(spec: LaneSpec<In, Out>, elsewhere?: Connection): Lane<In, Out>
-  /** Measures a queue for another store as if it were a lane. Its owner closes it. */
+  /** Measures a queue for another store like a lane. The owner of the queue closes it. */
   measure(name: string, depth: () => number): void
-  /** How many items wait in each, in the order in which they were opened. */
+  /** How many items wait in each lane, in the order in which the lanes were opened. */
   depths(): { lane: string; waiting: number }[]
-  /** Which connections each lane has, by its name: those that it shares, or its own. */
+  /** The connections of each lane, by the lane's name: the shared ones that it uses, or its own. */
   readonly sharing: ReadonlyMap<string, SharedConnections | 'its own'>
   /** The idle connections of these lanes, and of the pool of the same database. */
   readonly idle: IdleConnections
-  /** Answers what waits, then takes no more. */
+  /** Answers the waiting items, and accepts no more. */
   close(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function openLanes(connection: Connection, budgets: Budgets, observer: La
   }
   const setOf = (spec: LaneSpec<never, unknown>, elsewhere: Connection): LaneConnections => {
     const own = `lane ${spec.name}`
-    // What breaks elsewhere says nothing of this database.
+    // A connection to another database that breaks does not concern this database.
     if (elsewhere !== connection)
       return openSet(own, 1, { connection: elsewhere, idle: createIdleConnections() })
     return 'shares' in spec ? shared[spec.shares] : openSet(own, 1, { settings: spec.settings })

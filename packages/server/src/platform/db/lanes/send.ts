@@ -6,10 +6,10 @@ import { toParameter } from '../pool/parameter.ts'
 import type { LaneConnections } from './connections.ts'
 import type { Ask, LaneSpec, Row } from './spec.ts'
 
-/** Asks the store about a batch. @returns answers, one an item, in the order of the items. */
+/** Asks the store about a batch. @returns one answer for each item, in the order of the items. */
 export type SendBatch<In, Out> = (items: readonly In[]) => Promise<Out[]>
 
-/** What shares a name is asked once. @param reopened is called when a batch opens a connection in place of a lost one. */
+/** Sends items with the same name once. @param reopened is called when a batch opens a connection in place of a lost one. */
 export function createSend<In, Out>(
   connections: LaneConnections,
   spec: LaneSpec<In, Out>,

@@ -9,12 +9,12 @@ import { type ListenerParts, notify, openListener } from './listener.ts'
 
 /**
  * Wakes waiting requests, in this process and in others, so that they look again. A hint carries no data and may be lost:
- * waiting requests also look by themselves. It is sent after the commit and never inside of it, since
- * NOTIFY takes a lock on the whole database at commit (11,200 commits/s became 3,500 to 5,100).
+ * waiting requests also look by themselves. A hint is sent after the commit and never in the transaction, since NOTIFY takes a
+ * lock on the whole database at commit (11,200 commits/s became 3,500 to 5,100).
  */
 export interface Hints {
   announce(topic: string): void
-  /** @returns a function that ends it. */
+  /** @returns a function that ends the subscription. */
   listen(topic: string, wake: () => void): () => void
   /** Asks the store for its time every 2 s, from now on. */
   tellTime(ask: ListenerParts['askTime']): void
@@ -35,7 +35,7 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
       name: 'hints',
       shares: 'writes',
       statement: notify,
-      // Twice is as good as once.
+      // A hint that is sent twice does no harm.
       repeatable: true,
       values: topics => [[...new Set(topics)]],
       answers: (_rows, topics) => topics.map(() => undefined),
@@ -63,13 +63,13 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
   return {
     announce(topic) {
       tell(topic)
-      // Its own notification comes back to this process too: one more look, which finds nothing new.
+      // The notification of this process comes back to it too, and causes one more look, which finds nothing new.
       lane.run(topic).catch(() => {})
     },
     listen(topic, wake) {
       const wakers = listeners.get(topic) ?? new Set()
       listeners.set(topic, wakers.add(wake))
-      // Kept from the first listener on.
+      // The listener stays open from the first subscription on.
       listener.open()
       return () => {
         wakers.delete(wake)

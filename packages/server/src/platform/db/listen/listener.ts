@@ -4,11 +4,11 @@ import { type Connection, sql } from '../connection.ts'
 import { connectPrimary } from '../failover/timeline.ts'
 import { destroySocket } from '../pool/destroy-socket.ts'
 
-/** The connection that listens for hints. It sends itself a heartbeat, and reopens when heartbeats stay away. */
+/** The connection that listens for hints. It sends heartbeats to itself, and opens again when they do not arrive. */
 export interface Listener {
-  /** Listens from now on, and reconnects after a loss. */
+  /** Listens from now on, and reconnects after a lost connection. */
   open(): void
-  /** When it was last notified, by the wall clock; 0: not yet; null: it was never opened. */
+  /** When the last notification arrived, by the wall clock; 0: none yet; null: the listener was never opened. */
   notifiedAt(): number | null
   close(): void
 }
@@ -18,23 +18,23 @@ export interface ListenerParts {
   readonly connection: Connection
   readonly now: Clock['now']
   notified(topic: string): void
-  /** The store is asked for its time. @returns what takes the answer, in ms since 1970. */
+  /** Called when the store is asked for its time. @returns a function for the store's answer, in ms since 1970. */
   askTime(): (storeMs: number) => void
-  /** Called after a reconnect: hints of the meantime are lost. */
+  /** Called after a reconnect, because hints that were sent meanwhile are lost. */
   returned(): void
-  /** Runs something again and again. @returns a function that ends it. */
+  /** Runs a function repeatedly. @returns a function that stops it. */
   every?(ms: number, run: () => void): () => void
 }
 
 export const notify = sql('hints.notify', `select pg_notify('keyrail', topic) from unnest($1::text[]) topic`)
 
-/** The topic of the heartbeats that this connection sends to itself. Nobody else subscribes to it. */
+/** The topic of the heartbeats that this connection sends to itself. No code subscribes to this topic. */
 const beatTopic = 'beat'
 const sendBeat = `select pg_notify('keyrail', '${beatTopic}'), (extract(epoch from service_now()) * 1000)::float8 as now`
 const beatMs = 2_000
 /**
- * A socket that hangs looks like one on which nothing happens. After so many missed heartbeats the connection is cut. They are
- * counted, not timed, so that a process which stalls does not take its own stall for the database's.
+ * A socket that hangs looks like a socket without traffic. After so many missed heartbeats the connection is cut. Heartbeats
+ * are counted, not timed, so that a process that stalls does not blame the database for its own stall.
  */
 const missedMost = 3
 const reopenMs = 1_000
@@ -96,7 +96,7 @@ export function openListener({
       own.on('notification', onNotification)
       own.on('end', () => lose(own))
       if (isClosed) return destroySocket(own)
-      // If the socket hangs already, beats cut it.
+      // If the socket hangs already, missed heartbeats cut it.
       await own.query('listen keyrail')
       beat()
       returned()

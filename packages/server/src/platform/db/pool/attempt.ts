@@ -11,30 +11,33 @@ import type { IdleConnections } from './idle.ts'
 import type { TimeLimits } from './opening.ts'
 import { noTurn, type Party, type Shares } from './shares.ts'
 
-/** What a transaction waits for. */
+/** For whom a transaction runs, and until when. */
 export interface Terms {
   readonly deadline: Deadline
   readonly party: Party
-  /** The workspace whose transaction it is; null: a person's. */
+  /** The workspace of the transaction; null: the transaction of a person. */
   readonly workspaceId: string | null
   /** Work that may take longer than a request. */
   readonly isLong: boolean
 }
 
-/** Whether the time of a transaction is over: it then sends nothing more, and no COMMIT follows the answer of its call. */
+/**
+ * Whether the time of a transaction is over: the transaction then sends nothing more, and no COMMIT follows the answer of its
+ * call.
+ */
 export interface Lease {
   isOver: boolean
 }
 
-/** A transaction, from its first statement to its last, on a connection that is its own until then. */
+/** Runs a transaction, from its first statement to its last, on a connection that only this transaction uses meanwhile. */
 export type Conduct<T> = (client: pg.ClientBase, limits: TimeLimits, lease: Lease) => Promise<T>
 
-/** Where its connection comes from. */
+/** What a transaction takes its connection from. */
 export interface Source {
   readonly pool: pg.Pool
-  /** A transaction takes a place here before it takes a connection, and gives it back after the connection. */
+  /** A transaction takes a place here before it takes a connection, and gives the place back after the connection. */
   readonly shares: Shares
-  /** For the silence watch beside a long transaction, which needs a connection outside of the pool. */
+  /** For the watchdog of a long transaction, which needs a connection outside of the pool. */
   readonly connection: Connection
   readonly budgets: Budgets
   readonly idle: Pick<IdleConnections, 'dropAll'>
@@ -51,14 +54,14 @@ export interface ConnectionLoads {
  * its work, which costs a connection; opening another costs as much as several requests.
  */
 const turnShare = 0.75
-/** Postgres cancels a statement this much earlier, so that it does not work on what we have given up. */
+/** Postgres cancels a statement this much earlier, so that Postgres does not work for a call that has been answered. */
 const marginMs = 100
 /** The least that a statement gets, when the call has almost no time left. */
 const statementMsMin = 50
 
 /**
- * Runs a transaction once: waits for its turn, takes a connection, runs the work and gives both back, all within the
- * deadline.
+ * Runs a transaction once: waits for its turn, takes a connection, runs the work and gives turn and connection back, all within
+ * the deadline.
  * @throws {Refusal} `unavailable` when the time is over; otherwise what Postgres or `work` threw.
  */
 export async function attempt<T>(
@@ -95,21 +98,21 @@ export async function attempt<T>(
     throw error
   } finally {
     watch?.stop()
-    // It keeps its place until Postgres has ended it too, and its caller does not wait for that.
+    // The transaction keeps its place until Postgres has ended it too, but the caller does not wait for that.
     lease.isOver = true
     if (isRunning) void endRunning(client, running, source.budgets.watchdogMs).then(giveBack)
     else giveBack()
   }
 }
 
-/** @throws {Refusal} `unavailable`. It then gives the turn back, after a connection that still arrives. */
+/** @throws {Refusal} `unavailable`. If a connection still arrives, the turn is given back after it. */
 async function takeConnection(
   { pool, budgets }: Source,
   turn: Turn,
   deadline: Deadline,
 ): Promise<pg.PoolClient> {
   if (turn.come !== null) {
-    // A long transaction waits for its turn no longer than any other.
+    // A long transaction waits for its turn no longer than a short one.
     const turnMs = Math.min(deadline.leftMs(), budgets.requestMs) * turnShare
     try {
       await within(turnMs, () => noTurn(turn), [turn.come])
@@ -132,7 +135,7 @@ async function takeConnection(
   }
 }
 
-/** The limits that Postgres enforces. A long transaction waits for a lock no longer than any other. */
+/** The limits that Postgres enforces. A long transaction waits for a lock no longer than a short one. */
 function limitsOf(deadline: Deadline, { requestMs }: Budgets): TimeLimits {
   const statementMs = Math.max(Math.floor(deadline.leftMs()) - marginMs, statementMsMin)
   return { statementMs, lockMs: Math.min(statementMs, requestMs - marginMs) }
@@ -152,8 +155,8 @@ async function within<T>(ms: number, errorOf: () => Refusal, awaited: readonly P
 const late = () => new Refusal('unavailable')
 
 /**
- * Whether the next transaction can use the connection after this error: only if its last statement has certainly ended.
- * That is the case after a refusal by the work itself, and after an error that Postgres reported over a live connection.
+ * Whether the next transaction can use the connection after this error: only if its last statement has certainly ended, as
+ * after a refusal by the work itself, or after an error that Postgres reported over a live connection.
  */
 const leavesUsable = (error: unknown): boolean =>
   error instanceof Refusal

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 
-/** What the driver knows of an open connection, and does not declare. */
+/** What the driver knows about an open connection, without declaring it. */
 interface Known {
   readonly processID: number | null
   readonly secretKey: number | null
@@ -21,9 +21,9 @@ interface Link extends EventEmitter {
 }
 
 /**
- * Asks Postgres to end what runs on a connection: it notices that a client has gone only when it writes to it, so a COMMIT
- * that waits for a lost standby would keep its process for ever. Postgres takes the request on another connection, and
- * answers by closing that one.
+ * Asks Postgres to end what runs on a connection. Postgres notices that a client has gone only when it writes to the client, so
+ * a COMMIT that waits for a lost standby would keep its Postgres process for ever. Postgres takes the request on another
+ * connection, and answers by closing that connection.
  * @param withinMs how long Postgres may take. It never throws.
  */
 export async function cancelRunning(client: pg.ClientBase, withinMs: number): Promise<void> {

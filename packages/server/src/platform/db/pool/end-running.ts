@@ -3,16 +3,17 @@ import type pg from 'pg'
 import { cancelRunning } from './cancel-request.ts'
 import { destroySocket } from './destroy-socket.ts'
 
-/** The pause after the first CancelRequest, and the longest one: each makes Postgres start a process. Milliseconds. */
+/** The first and the longest pause between two CancelRequests, each of which makes Postgres start a process. Milliseconds. */
 const firstPauseMs = 50
 const pauseMsMost = 5_000
 
 /**
- * Ends what runs on a connection that was given up, and then the connection. Postgres ignores a CancelRequest that comes
- * before the statement which it is to end, and such a statement may still be on its way: so it is asked again, with growing
- * pauses, until everything that was sent has its answer, or the connection is lost.
- * @param running settles when nothing is sent on the connection any more, and all of it is answered.
- * @param withinMs how long the caller waits for that. The rest happens without it, and without keeping the process.
+ * Ends what runs on a connection that was given up, and then the connection. Postgres ignores a CancelRequest that arrives
+ * before its statement, and the statement may still be on its way: so the request is repeated, with growing pauses, until
+ * everything that was sent has its answer, or the connection is lost.
+ * @param running settles when nothing is sent on the connection any more, and every answer has arrived.
+ * @param withinMs how long the caller waits. After that, the requests go on without the caller, and do not keep the process
+ * running.
  */
 export async function endRunning(
   client: pg.Client | pg.PoolClient,
@@ -38,7 +39,7 @@ export async function endRunning(
   await Promise.race([over, sleep(withinMs)])
 }
 
-/** A pool ends what it drops: a cut would hide here that Postgres still has a process for it. */
+/** A pool ends each connection that it drops. To cut the connection would hide that Postgres still has a process for it. */
 function keepOpen(client: pg.Client | pg.PoolClient): void {
   const end = async (done?: () => void) => done?.()
   client.end = end as typeof client.end

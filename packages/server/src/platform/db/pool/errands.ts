@@ -9,12 +9,12 @@ export const errandsMost = 2
 
 /** How long an errand waits for a lock. */
 const lockMs = 1_000
-/** How many of one name may wait. */
+/** How many errands of one name may wait. */
 const waitingMost = 500
 
 /**
- * Work beside the requests that holds a connection for longer than a request does: verifications of chains, and counts of
- * rows. It has few connections, for which names take turns, so that a process opens no more than the operator has counted.
+ * Work beside the requests that holds a connection for longer than a request does: verifications of chains, and counts of rows.
+ * Errands have few connections, for which names take turns, so that a process opens no more than the operator has counted.
  */
 export class Errands {
   readonly #connection: Connection
@@ -25,7 +25,7 @@ export class Errands {
     this.#connection = connection
   }
 
-  /** @returns null if too many of this name wait. */
+  /** @returns null if too many errands of this name wait. */
   take(name: string): Turn | null {
     return this.#line.take(name)
   }
@@ -34,7 +34,7 @@ export class Errands {
     return this.#line.depth().waiting
   }
 
-  /** @throws {Refusal} `too_many_in_flight` if too many of this name wait. */
+  /** @throws {Refusal} `too_many_in_flight` if too many errands of this name wait. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const turn = this.#line.take(name)
     if (turn === null) throw tooManyInFlight()
@@ -47,7 +47,7 @@ export class Errands {
   }
 
   /**
-   * Opens a connection for an errand, and ends it after.
+   * Opens a connection for an errand, and ends the connection afterwards.
    * @param name of the errand, and of its connection.
    * @param statementMs how long a statement may take.
    */
@@ -63,7 +63,7 @@ export class Errands {
     })
   }
 
-  /** Lets what waits run at once: it is what a process has to write before it ends. */
+  /** Lets all waiting errands run at once, because they have to write before the process ends. */
   close(): void {
     this.#closing.resolve()
   }

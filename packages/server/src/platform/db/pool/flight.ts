@@ -9,23 +9,23 @@ export interface Leg {
   readonly values: Parameter[]
   /** Called with the rows once the statement has ended; null: the rows are not read. */
   readonly onRows: ((rows: object[]) => void) | null
-  /** What bounds the rows; undefined: all are read. */
+  /** The limits for the rows; undefined: all rows are read. */
   readonly bound?: RowBound
 }
 
-/** Bounds the bytes of rows that one leg reads. */
+/** Limits the bytes of rows that one leg reads. */
 export interface RowBound {
   /** How many rows the statement returns at most. */
   readonly most: number
-  /** Whether a row of so many bytes is read. If not, none of those that follow is. */
+  /** Whether a row of so many bytes is read. If not, no later row is read either. */
   takes(bytes: number): boolean
   /** Whether no more rows are read. */
   readonly isFull: boolean
 }
 
 /**
- * Rows that Postgres sends at once of a statement that has a bound. As many as a page has by default, and the one that shows
- * that there are more: such a page still costs one round trip.
+ * Rows that Postgres sends at once of a statement with a limit: a page of default size and the one row more that shows whether
+ * there is a next page. So such a page still costs one round trip.
  */
 const sliceRows = 51
 const isSliced = ({ bound }: Leg) => bound !== undefined && bound.most > sliceRows
@@ -76,7 +76,7 @@ export class Flight implements pg.Submittable {
     this.#depart(connection, 0)
   }
 
-  /** Sends the legs from this one to the next that comes in slices, or all and the Sync. */
+  /** Sends the legs from this one to the next leg whose rows come in slices, or all remaining legs and the Sync. */
   #depart(connection: pg.Connection, from: number): void {
     const known = preparedOn(connection)
     connection.stream.cork()
@@ -107,7 +107,7 @@ export class Flight implements pg.Submittable {
     } = leg
     let prepared = known.get(name)
     if (prepared === undefined || this.#isUnsure(prepared)) {
-      // If Postgres has prepared it, the name is taken. Closing a name that does not exist is not an error.
+      // Postgres may have prepared the statement already, under this name. Closing a name that does not exist is not an error.
       if (prepared) connection.close({ type: 'S', name }, true)
       connection.parse({ name, text, types: [] }, true)
       prepared = { unsureSince: this, columns: null }
@@ -119,7 +119,7 @@ export class Flight implements pg.Submittable {
     return prepared
   }
 
-  /** Another flight sent it and failed, perhaps before Postgres had prepared it. Twice in one flight, it is sure. */
+  /** Another flight sent the statement and failed, perhaps before Postgres had prepared it. So this flight sends it again. */
   #isUnsure({ unsureSince }: Prepared): boolean {
     return unsureSince !== null && unsureSince !== this
   }
@@ -160,7 +160,7 @@ export class Flight implements pg.Submittable {
   handleError(error: unknown, connection: pg.Connection): void {
     const failed = this.#legs[this.#at]
     this.#outcome.reject(failed ? declaredRefusal(failed.statement.refusals, error) : error)
-    // Postgres waits for it. A connection that has ended does not.
+    // Postgres waits for the next message. A connection that has ended does not.
     if (!this.#hasSync && connection.stream.writable) this.#sync(connection)
   }
 
@@ -172,13 +172,16 @@ export class Flight implements pg.Submittable {
 
 /** A statement that was sent to a connection to be prepared. */
 interface Prepared {
-  /** The flight that sent it, until it has run once; null: Postgres has prepared it. */
+  /** The flight that sent the statement, until it has run once; null: Postgres has prepared it. */
   unsureSince: Flight | null
-  /** Null until its rows were read once. They stay valid: Postgres refuses a plan whose columns have changed. */
+  /**
+   * Null until rows of the statement were read once. The columns stay valid: Postgres refuses a plan whose columns have
+   * changed.
+   */
   columns: Column[] | null
 }
 
-/** By connection, then by the name of the statement, which is all that Postgres goes by. `sql` gives a name one text. */
+/** By connection, then by the name of the statement: Postgres knows a statement by its name only. `sql` gives a name one text. */
 const preparedBy = new WeakMap<pg.Connection, Map<string, Prepared>>()
 
 function preparedOn(connection: pg.Connection): Map<string, Prepared> {

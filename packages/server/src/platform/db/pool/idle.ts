@@ -1,13 +1,13 @@
 /**
- * The connections of pool and lanes on which nothing runs. What breaks one of them, such as a failover, mostly has broken the
- * others too, and each of these would fail the request that finds it so.
+ * The connections of pool and lanes on which nothing runs. The cause that breaks one connection, such as a failover, has mostly
+ * broken the idle ones too, and each broken one would fail the request that takes it.
  */
 export interface IdleConnections {
-  /** @param drop forgets and cuts the idle ones of one owner. */
+  /** @param drop forgets and cuts the idle connections of one owner. */
   add(drop: () => void): void
   /**
-   * For when an open connection broke by itself. A deadline is no reason: on overload, opening connections again would
-   * lead to the next one.
+   * Call it when an open connection broke by itself. A deadline is no reason: on overload, opening connections again would make
+   * more requests miss their deadline.
    */
   dropAll(): void
 }
@@ -18,7 +18,7 @@ export function createIdleConnections(): IdleConnections {
   return {
     add: drop => void drops.push(drop),
     dropAll() {
-      // Owners report what they drop as broken.
+      // An owner that drops connections reports them as broken, which calls this function again.
       if (isDropping) return
       isDropping = true
       for (const drop of drops) drop()

@@ -14,16 +14,13 @@ export interface Standing {
   /** Null for work without a caller. */
   readonly right: Right | null
   readonly changesRights: boolean
-  /**
-   * Work that may take a minute takes its right only with its last flight. Until then the right can be ended,
-   * and then the work fails.
-   */
+  /** Work that may take a minute takes its right only with its last flight. The right can end before, and then the work fails. */
   readonly isLong: boolean
-  /** Whether it commits only what the synchronous standby has, also when it has written nothing. */
+  /** Whether the transaction waits at its commit for the synchronous standby, also when it has written nothing. */
   readonly isConfirmed: boolean
 }
 
-/** How long one statement may take, and how long of that it may wait for a lock. Milliseconds. */
+/** How long one statement may take, and how long of this time it may wait for a lock. Milliseconds. */
 export interface TimeLimits {
   statementMs: number
   lockMs: number
@@ -36,20 +33,19 @@ const openScope = sql(
      set_config('lock_timeout', $4, true), set_config('idle_in_transaction_session_timeout', $5, true)`,
 )
 /**
- * How long a transaction may wait for its process between two flights, in ms. Postgres takes hours to notice
- * that a machine has vanished, and until then the credential whose right the transaction holds could not be
- * revoked.
+ * How long a transaction may wait for its process between two flights, in ms. Postgres takes hours to notice that a machine has
+ * vanished, and until then nobody could revoke the credential whose right the transaction holds.
  */
 const idleMs = 10_000
 
-/** All of it ends with the flight. */
+/** All these settings end with the flight. */
 const openReading = sql(
   'db.open_reading',
   `select set_config('role', 'keyrail_app', true), set_config('app.workspace_id', $1, true),
      set_config('app.user_id', '', true), set_config('statement_timeout', $2, true),
      set_config('lock_timeout', $3, true), set_config('transaction_read_only', 'on', true)`,
 )
-/** The first statement of a flight that only reads: the role that owns nothing, which cannot write, and the workspace. */
+/** The first statement of a flight that only reads: sets the role that owns nothing, the ban on writes, and the workspace. */
 export const readingLeg = (workspaceId: string, { statementMs, lockMs }: TimeLimits): Leg =>
   toLeg(openReading, [workspaceId, statementMs, lockMs])
 
@@ -71,16 +67,16 @@ export function firstLegs(
   ]
 }
 
-/** The statements before the last ones of a transaction. */
+/** Statements that come just before the commit. */
 export const lastLegs = ({ right, isLong }: Standing): Leg[] => (isLong ? heldBy(right) : [])
 
 const heldBy = (right: Right | null): Leg[] =>
   right === null ? [] : [toLeg(holding(right.holder).alone, right.values)]
 
 interface Holding {
-  /** Takes the values of the right. */
+  /** Takes the values of the right only. */
   readonly alone: Statement
-  /** Takes the values of the scope first. A select list is evaluated from left to right. */
+  /** Takes the values of the scope first, then those of the right. A select list is evaluated from left to right. */
   readonly withScope: Statement
 }
 const known = new Map<Holder, Holding>()

@@ -3,7 +3,7 @@ export type Parameter = string | Buffer | null
 
 /**
  * Turns a statement's value into text that Postgres reads. Times are UTC; an array may contain text and null.
- * @throws {TypeError} for anything else: the caller makes JSON, because it knows the column.
+ * @throws {TypeError} for any other value: the caller makes JSON, because the caller knows the column.
  */
 export function toParameter(value: unknown): Parameter {
   if (value === null || value === undefined) return null
@@ -21,7 +21,7 @@ function toElement(item: unknown): string {
   if (typeof item !== 'string' && typeof item !== 'number')
     throw new TypeError(`an array of a statement cannot hold a ${typeof item}`)
   const text = String(item)
-  // Most values are ids, which need no escape: checking costs a third of replacing.
+  // Most values are ids, which need no escape, and a check costs a third of a replacement.
   if (!text.includes('"') && !text.includes('\\')) return `"${text}"`
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }

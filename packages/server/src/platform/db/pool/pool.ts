@@ -36,11 +36,11 @@ export interface Pool {
 
 export interface PoolParts {
   readonly connection: Connection
-  /** How many connections it may open. */
+  /** How many connections the pool may open. */
   readonly size: number
   readonly budgets: Budgets
   readonly hints: Pick<Hints, 'announce'>
-  /** Beside which it runs: when a connection breaks, all drop those that are idle. */
+  /** The lanes of the same database: when a connection breaks, pool and lanes drop their idle ones. */
   readonly lanes: Pick<Lanes, 'idle'>
   readonly observer: DbObserver
   readonly loads?: ConnectionLoads
@@ -51,8 +51,8 @@ export interface DbObserver extends RefusalObserver {
 }
 
 /**
- * How long an idle connection is kept, in ms. Opening one costs Postgres as much as ten mutations: it starts a process,
- * which plans each statement again, and the burst after a pause would wait for it.
+ * How long an idle connection is kept, in ms. Opening a connection costs Postgres as much as ten mutations: Postgres starts a
+ * process, which plans each statement again, and the burst after a pause would wait for it.
  */
 const idleMs = 300_000
 
@@ -66,7 +66,7 @@ export function openPool({
   loads = { countConnection: () => {} },
 }: PoolParts): Pool {
   const stopFollowing = followNewestPrimary(connection)
-  // Not pipelined by the driver: a flight carries what can go together, and the next waits for it.
+  // Not pipelined by the driver: a flight carries the statements that can go together, and the next flight waits for it.
   const pool = new pg.Pool({
     ...clientConfig(connection, 'pool'),
     pipeline: false,
@@ -81,7 +81,10 @@ export function openPool({
   const shares = createShares(size)
   const source: Source = { pool, shares, connection, budgets, idle, loads }
 
-  /** Runs a transaction again, once, if Postgres undid it for another one, or it lost its connection before it sent COMMIT. */
+  /**
+   * Runs a transaction again, once, if Postgres undid it in favour of another, or if its connection broke before COMMIT was
+   * sent.
+   */
   const runTraced: Run = (terms, conduct) => span('transaction', postgres, () => run(terms, conduct))
   const attemptOnce: Run = async (terms, conduct) => {
     try {
@@ -113,7 +116,7 @@ export function openPool({
   }
 }
 
-/** Drops what is idle in the pool. The driver does not list these connections. */
+/** Drops the idle connections of the pool, which the driver does not list. */
 function dropperOf(pool: pg.Pool): () => void {
   const idle = new Set<pg.PoolClient>()
   pool.on('release', (error, client) => void (error || idle.add(client)))
@@ -121,7 +124,7 @@ function dropperOf(pool: pg.Pool): () => void {
   pool.on('remove', client => void idle.delete(client))
   return () => {
     for (const client of idle) {
-      // The pool forgets an idle connection at its error; a cut alone it would notice too late.
+      // The pool forgets an idle connection at its error; a cut socket alone would be noticed too late.
       client.emit('error', new Error('Connection terminated, because another one broke'))
       destroySocket(client)
     }
@@ -131,7 +134,7 @@ function dropperOf(pool: pg.Pool): () => void {
 
 type Run = <T>(terms: Terms, conduct: Conduct<T>) => Promise<T>
 
-/** The only place that turns what a call is bound to into the terms of a transaction. */
+/** The only place that turns a call's `Bound` into the terms of a transaction. */
 class BoundDb implements Db {
   readonly #run: Run
   readonly #hints: Pick<Hints, 'announce'>

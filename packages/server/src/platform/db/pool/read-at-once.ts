@@ -5,8 +5,8 @@ import { Flight, type Leg, toLeg } from './flight.ts'
 import { readingLeg, type TimeLimits } from './opening.ts'
 
 /**
- * Reads in one flight, which Postgres runs as one transaction: it ends at the Sync, or with the first error. So a read costs
- * one round trip, where `transact` needs a second one for its COMMIT.
+ * Reads in one flight, which Postgres runs as one transaction, until the Sync or the first error. So a read costs one round
+ * trip, while `transact` needs a second one for its COMMIT.
  */
 export async function readAtOnce<T>(
   client: pg.ClientBase,
@@ -42,7 +42,7 @@ export async function readAtOnce<T>(
   landed.catch(error => {
     for (const reject of asking) reject(error)
   })
-  // Whatever the work makes of the first rows, the next transaction begins after the flight has landed.
+  // Even if the work fails at the first rows, the connection is free only after the flight has landed.
   await Promise.allSettled([landed, working])
   await landed
   return working

@@ -4,10 +4,10 @@ import type { TurnPath } from '../../concurrency/turn-tree.ts'
 import { networkOf, siteOf } from '../../network/client-network.ts'
 import { Refusal, tooManyInFlight } from '../../refusal.ts'
 
-/** Where a caller stands among those of its party. */
+/** Where a caller stands among the callers of its party. */
 export interface TurnPlace {
   readonly path: TurnPath
-  /** It is a browser of a tenant: these have a separate share. */
+  /** The caller is a browser of a tenant: browsers have a separate share. */
   readonly isMinor: boolean
 }
 
@@ -22,7 +22,7 @@ export type Party =
 
 export interface Shares {
   /**
-   * @returns a place, or the wait for one. The caller must end it in either case.
+   * @returns a place, or the wait for a place. The caller must end it in either case.
    * @throws {Refusal} `too_many_in_flight` when too many callers wait in this name already.
    */
   enter(party: Party): Turn
@@ -30,11 +30,11 @@ export interface Shares {
   depth(): { waiting: number; parties: number }
 }
 
-/** Waiting callers of one name. At 6 ms a mutation, five connections serve 500 within half a second. */
+/** How many callers of one name may wait. At 6 ms a mutation, five connections serve 500 within half a second. */
 const waitingMax = 500
-/** The part of one name within a party. */
+/** How many callers of one name within a party may wait. */
 const waitingOfNameMax = 256
-/** Waiting callers of one site. */
+/** How many strangers of one site may wait. */
 const strangersWaitingMax = 100
 
 /** A mutation takes about 6 ms; one that takes 50 ms waits for a lock. */
@@ -43,12 +43,13 @@ const slowMs = 50
 /**
  * Shares the connections of a pool fairly among names.
  *
- * - One name holds at most half of the connections. While other names are active it holds a tenth, and at most half as many
- *   as there are cores: the mutations of one project wait for each other anyway, and two of them keep a core busy that other
- *   names need. A transaction that waits for a lock does not count. The service's own work keeps its half.
- * - All strangers share one more name with a tenth, in which sites take turns, and the networks of a site. A flood of anonymous requests thus takes a
- *   small part, leaves space for other anonymous requests, and takes no connection from anyone with a credential.
- * - Long works, of up to a minute, run one at a time in each name, and take half of the pool in total.
+ * - One name holds at most half of the connections. While other names are active it holds a tenth, and at most half as many as
+ *   there are cores: the mutations of one project wait for each other anyway, and two of them keep a core busy that other names
+ *   need. A transaction that waits for a lock does not count. The service's own work keeps its half.
+ * - All strangers together are one more name with a tenth of the connections, for which sites take turns, and networks within a
+ *   site. So a flood of anonymous requests takes a small part, leaves space for other anonymous requests, and takes no
+ *   connection from a caller with a credential.
+ * - Long works, of up to a minute, run one at a time in each name, and take at most half of the pool in total.
  */
 export function createShares(connections: number, cores: number = availableParallelism()): Shares {
   const half = Math.max(1, Math.floor(connections / 2))
@@ -101,7 +102,7 @@ export function createShares(connections: number, cores: number = availableParal
   }
 }
 
-/** A place in a small line first, and from there one in the next. */
+/** Waits for a place in the first queue, and with it for a place in the second. */
 function inTurn(first: Turn, enterSecond: () => Turn): Turn {
   let second: Turn | null = null
   let isOver = false
@@ -125,6 +126,6 @@ function inTurn(first: Turn, enterSecond: () => Turn): Turn {
   }
 }
 
-/** The answer to a caller whose turn has not come in time; nothing was begun. */
+/** The answer to a caller whose turn has not come in time; its transaction has not begun. */
 export const noTurn = (turn: Pick<Turn, 'isPassed'>): Refusal =>
   turn.isPassed() ? tooManyInFlight() : new Refusal('unavailable', '', { headers: { 'retry-after': '1' } })

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** This server has the commit, and perhaps no standby has: the wait for the standby was cancelled. */
+/** This server has the commit, but perhaps no standby has it: the wait for the standby was cancelled. */
 class Unconfirmed extends Error {
   /** SQLSTATE transaction_resolution_unknown: the call fails, and its transaction does not run again. */
   readonly code = '08007'
@@ -11,7 +11,8 @@ const waitsForStandby = 'SyncRepWaitForLSN'
 
 /**
  * When a wait for the synchronous standby is cancelled, by a CancelRequest or by an operator, Postgres warns, and then reports
- * the commit as done. What it reported could be lost with this server, so it is an error on this connection, which ends.
+ * the commit as done. Such a commit could be lost with this server, so the warning becomes an error on this connection, which
+ * ends.
  */
 export function failUnconfirmed(client: pg.ClientBase): void {
   client.on('notice', ({ routine, message }) => {
