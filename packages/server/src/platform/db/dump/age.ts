@@ -3,16 +3,16 @@ import { Readable } from 'node:stream'
 import { DumpRefused } from './refused.ts'
 
 /**
- * Encryption of backups in the format age (age-encryption.org/v1): the machine that writes a backup has only recipients,
- * and an identity opens it. The library is loaded when it is needed, because the service never does.
+ * Encryption of backups in the format age (age-encryption.org/v1): the machine that writes a backup has only recipients, and an
+ * identity opens the backup. The library is loaded only when it is needed: the service never needs it.
  */
 const library = () => import('age-encryption')
 
-/** With which every encrypted file begins. */
+/** The first bytes of every encrypted file. */
 export const ageMagic = Buffer.from('age-encryption.org/')
 const secretMark = 'AGE-SECRET-KEY-'
 
-/** @throws {DumpRefused} for a recipient that nothing can be encrypted for. An identity given by mistake is not repeated. */
+/** @throws {DumpRefused} for an unusable recipient. The message does not quote it, because it may be an identity. */
 export async function refuseRecipients(recipients: readonly string[]): Promise<void> {
   const { Encrypter } = await library()
   for (const recipient of recipients) {
@@ -67,7 +67,7 @@ export async function makeOwnKey(
   recipients: readonly string[],
 ): Promise<{ identity: string; recipient: string }> {
   const { generateHybridIdentity, generateX25519Identity, identityToRecipient } = await library()
-  // One classic recipient beside post-quantum ones would make those pointless.
+  // One classic recipient beside post-quantum ones would make the post-quantum ones pointless.
   const isHybrid = recipients.length > 0 && recipients.every(recipient => /^age1(?:tag)?pq1/.test(recipient))
   const identity = await (isHybrid ? generateHybridIdentity() : generateX25519Identity())
   return { identity, recipient: await identityToRecipient(identity) }
@@ -75,7 +75,7 @@ export async function makeOwnKey(
 
 /**
  * Reads a file as `age-keygen` writes it.
- * @throws {DumpRefused} without repeating anything of the file.
+ * @throws {DumpRefused} without quoting the file.
  */
 export async function readIdentities(path: string): Promise<string[]> {
   let text: string

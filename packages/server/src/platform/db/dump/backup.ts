@@ -24,7 +24,7 @@ export interface BackupOptions {
   force?: boolean
   /** Encrypts for these recipients of age. */
   recipients?: readonly string[]
-  /** Looks at a file that is complete, before it gets its name. If it throws, the file is removed, unless it was renamed. */
+  /** Checks the complete file before it gets its name. If the check throws, the file is removed, unless the check renamed it. */
   check?: (partial: string, made: Backup) => Promise<void>
 }
 
@@ -33,10 +33,10 @@ export interface Backup extends Sealed {
 }
 
 /**
- * Writes one consistent snapshot of a database, in memory that does not grow with it. Reads and writes continue;
+ * Writes one consistent snapshot of a database, in memory that does not grow with the database. Reads and writes continue;
  * migrations wait.
  * @param to a file, which appears once it is complete; or a stream, which stays open.
- * @throws {DumpRefused} if the file exists or cannot be written, the database has no schema, or a recipient is none.
+ * @throws {DumpRefused} if the file exists or cannot be written, the database has no schema, or a recipient is invalid.
  */
 export async function backup(
   connection: Connection,

@@ -36,7 +36,7 @@ const sequences = `
         and d.refclassid = 'pg_class'::regclass and d.refobjid = to_regclass($1))
   order by c.relname`
 
-/** Tables with data, except the migrations table, each after those that its foreign keys refer to. */
+/** Tables with data, except the migrations table, each after the tables that its foreign keys refer to. */
 export async function listTables(client: pg.ClientBase): Promise<CatalogueTable[]> {
   const { rows } = await client.query<CatalogueTable>(tables, [migrationsTable])
   const { rows: pairs } = await client.query<{ child: string; parent: string }>(references)

@@ -37,7 +37,7 @@ const droppable = `
 const dependedOn = '2BP01'
 
 /**
- * Drops everything that our migrations have made, and nothing else in the schema `public`.
+ * Drops everything that our migrations have made, and nothing else, in the schema `public`.
  * @throws {DumpRefused} if something else depends on it, or the database is newer than this release.
  */
 export async function dropSchema(client: pg.ClientBase, set: MigrationSet): Promise<void> {
@@ -71,8 +71,8 @@ export async function dropSchema(client: pg.ClientBase, set: MigrationSet): Prom
 }
 
 /**
- * Drops one thing at a time, never with CASCADE.
- * @returns what still depends on it, or null if it was dropped.
+ * Drops one object, never with CASCADE.
+ * @returns what still depends on the object, or null if it was dropped.
  */
 async function tryDrop(client: pg.ClientBase, drop: string): Promise<string | null> {
   await client.query('savepoint try')

@@ -31,7 +31,7 @@ export interface DumpHeader {
   readonly postgres: string
   /** When the snapshot was taken, by that Postgres's clock; RFC 3339. */
   readonly takenAt: string
-  /** The names of the database's migrations, in order: they define the schema of the rows. */
+  /** The names of the database's migrations, in order; they define the schema of the rows. */
   readonly migrations: readonly string[]
   readonly tables: readonly DumpTable[]
   readonly sequences: readonly DumpSequence[]
@@ -39,7 +39,7 @@ export interface DumpHeader {
 
 const headerMark = '-- keyrail backup '
 
-/** Names of tables and columns take a few KiB; anything longer than this is not a header. */
+/** Names of tables and columns take a few KiB; a longer line is not a header. */
 export const headerBytesMax = 16 * 1024 * 1024
 
 export const endOfRows = '\\.\n'

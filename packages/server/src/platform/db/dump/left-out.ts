@@ -1,8 +1,8 @@
-/** What a backup leaves out of a table, so that no reader of it can sign anything. */
+/** What a backup leaves out of a table, so that nobody who reads the backup can sign anything. */
 interface LeftOut {
-  /** SQL for the rows that it includes. */
+  /** SQL for the rows that the backup includes. */
   readonly rows: string
-  /** Columns that are null in it, with their types. */
+  /** Columns that are null in the backup, with their types. */
   readonly columns: Readonly<Record<string, string>>
 }
 
@@ -18,7 +18,7 @@ const leftOut: Readonly<Record<string, LeftOut>> = {
 }
 const nothing: LeftOut = { rows: 'true', columns: {} }
 
-/** A schema older than the sealed form has unsealed service secrets, and so does its backup. */
+/** A schema from before secrets were sealed has unsealed service secrets, and so has its backup. */
 export const leftOutOf = ({ name, columns }: NamedColumns): LeftOut => {
   const found = leftOut[name] ?? nothing
   return name === 'service_secrets' && !columns.includes('sealed') ? nothing : found

@@ -7,7 +7,7 @@ import type { OpenDump } from './open-dump.ts'
 import type { OnProgress } from './progress.ts'
 import { DumpRefused } from './refused.ts'
 
-/** Longer than any COPY line that fits the header. */
+/** Longer than any COPY line that fits into the header. */
 const statementBytesMax = 1024 * 1024
 
 /**
@@ -38,13 +38,13 @@ export async function loadTables(
     done += rows
   }
 
-  // A row may be loaded before the row that it refers to, if its constraint is deferrable.
+  // A row may be loaded before the row that it refers to, if the foreign key is deferrable.
   await client.query('set constraints all deferred')
   for (const table of header.tables) {
     const line = await reader.line(statementBytesMax)
     if (line !== copyIn(table)) throw new Error(`the backup does not continue with ${table.name}`)
     if (names.has(table.name)) {
-      // The backup already has what triggers write. Foreign keys are not affected.
+      // The backup already has the rows that triggers write. Foreign keys are not affected.
       await client.query(`alter table ${tableName(table.name)} disable trigger user`)
       await load(client, table, counted(table))
     } else {
@@ -66,7 +66,7 @@ async function load(client: pg.ClientBase, table: DumpTable, rows: AsyncIterable
 
 async function drain(rows: AsyncIterable<Buffer>): Promise<void> {
   for await (const _ of rows) {
-    // Only skipped.
+    // The rows are skipped.
   }
 }
 
@@ -86,7 +86,7 @@ export async function setSequences(
   }
 }
 
-/** A column that was added by hand would be lost silently. */
+/** The restore would silently lose a column that was added by hand. */
 function refuseOtherColumns({ tables, migrations }: DumpHeader, ours: readonly CatalogueTable[]): void {
   for (const { name, columns } of ours) {
     const theirs = tables.find(table => table.name === name)?.columns ?? []

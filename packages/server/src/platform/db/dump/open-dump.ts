@@ -13,7 +13,7 @@ const unpackedBytes = 64 * 1024
 /** A backup file that has been verified to its end, and is now read again. */
 export interface OpenDump {
   readonly header: DumpHeader
-  /** Positioned after the header. */
+  /** The reader is positioned after the header. */
   readonly reader: DumpReader
   /** @throws if there is more data, or the second reading differs from the first. */
   end(): Promise<void>
@@ -21,7 +21,7 @@ export interface OpenDump {
 }
 
 /**
- * @param identities open it if it is encrypted.
+ * @param identities one of which opens an encrypted file.
  * @throws {DumpRefused} if the file is not a backup, or was cut or changed anywhere.
  */
 export async function openDump(
@@ -95,7 +95,7 @@ async function readAgain(source: DumpSource, seal: Buffer): Promise<OpenDump> {
     async end() {
       await reader.end()
       await unpacked
-      // The file was verified before. This finds a file that was written to since.
+      // The file was verified before, so it was written to since then.
       if (!makeSeal(sha256.digest()).equals(seal))
         throw new DumpRefused('The file changed while it was read.')
     },

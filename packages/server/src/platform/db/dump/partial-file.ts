@@ -4,9 +4,9 @@ import { dirname } from 'node:path'
 import { DumpRefused } from './refused.ts'
 
 /**
- * Writes a file that appears once it is complete: as `FILE.partial`, readable only by its owner, then synced and
- * renamed. If the work fails or the process exits, the partial file is removed.
- * @param check looks at the complete file before it gets its name. If it throws, there is none.
+ * Writes a file that appears once it is complete: as `FILE.partial`, readable only by its owner, then synced and renamed. If
+ * the work fails or the process exits, the partial file is removed.
+ * @param check looks at the complete file before it gets its name. If the check throws, no file appears.
  */
 export async function writeWhole<T>(
   path: string,
@@ -22,7 +22,7 @@ export async function writeWhole<T>(
   if (force) rmSync(partial, { force: true })
   const fd = create(partial)
   const clear = () => rmSync(partial, { force: true })
-  // In the same turn: a signal in between would leave the file.
+  // In the same turn of the event loop as the file's creation: a signal in between would leave the file.
   process.once('exit', clear)
   const out = createWriteStream('', { fd, flush: true })
   try {
@@ -68,7 +68,7 @@ const reasons: Record<string, (partial: string) => string> = {
   ENOENT: partial => `The directory ${dirname(partial)} does not exist.`,
 }
 
-/** Otherwise a crash of the machine could lose the new name. */
+/** Without this, a crash of the machine could lose the new name. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')
   try {

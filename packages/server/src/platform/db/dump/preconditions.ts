@@ -13,12 +13,12 @@ export function refuseUnknownSchema(header: DumpHeader, { names }: MigrationSet)
   )
 }
 
-/** @throws {DumpRefused} if this table has rows: the database has a workspace. */
+/** @throws {DumpRefused} if this table has rows, because the database is then in use. */
 export async function refuseUsed(client: pg.ClientBase, table: string): Promise<void> {
   const name = tableName(table)
   const { rows: found } = await client.query(`select to_regclass($1) is not null as there`, [name])
   if (!found[0].there) return
-  // With this lock, no new one appears after the check.
+  // The lock keeps new rows out after the check.
   await client.query(`lock table ${name} in access exclusive mode`)
   const { rows } = await client.query(`select exists (select from ${name}) as used`)
   if (!rows[0].used) return

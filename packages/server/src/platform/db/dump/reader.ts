@@ -7,7 +7,7 @@ const endOfSection = Buffer.from('\n\\.\n')
 /** Reads the text of a backup: header and statements by line, rows in pieces. */
 export class DumpReader {
   #pieces: AsyncIterator<Buffer>
-  /** Bytes that have been read and not returned yet. */
+  /** Bytes that have been read from the file and not returned yet. */
   #rest: Buffer = Buffer.alloc(0)
 
   constructor(pieces: AsyncIterable<Buffer>) {
@@ -28,9 +28,9 @@ export class DumpReader {
     }
   }
 
-  /** The rows up to the line `\.`, which is read too. A row may be longer than a piece. */
+  /** The rows up to the line `\.`, which is consumed too. A row may be longer than a piece. */
   async *rows(): AsyncGenerator<Buffer> {
-    // As if the line before had just been read, so that an empty section ends like any other.
+    // Begins as if a line feed had just been read, so that an empty section ends like any other.
     let held = Buffer.concat([lineFeed, this.#rest])
     let given = 1
     for (;;) {
@@ -40,7 +40,7 @@ export class DumpReader {
         if (at + 1 > given) yield held.subarray(given, at + 1)
         return
       }
-      // The end may span two pieces, so its length minus one is held back.
+      // The end marker may span two pieces, so as many bytes as it has, less one, are held back.
       const safe = held.length - (endOfSection.length - 1)
       if (safe > given) {
         yield held.subarray(given, safe)
@@ -51,7 +51,7 @@ export class DumpReader {
     }
   }
 
-  /** @throws if there is more. */
+  /** @throws if there are more bytes. */
   async end(): Promise<void> {
     const { done } = this.#rest.length > 0 ? { done: false } : await this.#pieces.next()
     if (!done) throw new Error('the backup continues after its last table')

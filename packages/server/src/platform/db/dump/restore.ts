@@ -24,11 +24,11 @@ export interface RestoreOptions {
   onProgress?: OnProgress
   /** Deletes the old contents in the same transaction, and does not check whether the service runs. */
   force?: boolean
-  /** The ids of the encryption keys that the restored service will have; by default all that it needs. */
+  /** The ids of the encryption keys that the restored service will have; unset: all keys that the backup needs. */
   keyIds?: readonly string[]
   /** Identities of age, one of which opens an encrypted backup. */
   identities?: readonly string[]
-  /** Does everything, and undoes it at the end in place of committing: the database is unchanged. */
+  /** Does everything, and rolls back at the end instead of committing: the database is unchanged. */
   rehearse?: boolean
   /** The known schemas; Keyrail's own unless a test sets others. */
   migrations?: MigrationSet
@@ -40,7 +40,7 @@ export interface RoomsOfRestore {
   readonly inUse: string
   /** A table with one row for each project whose version is raised. */
   readonly raised: string
-  /** Statements that end what may have ended after the backup, and would come back to life with it. */
+  /** Statements that end rights which may have ended after the backup, and which the restore would bring back. */
   readonly endings: readonly string[]
 }
 
@@ -53,15 +53,15 @@ export interface Restore {
   /** Secrets that were sealed with a missing key and are removed. */
   secretsLost: readonly string[]
   /**
-   * Projects whose version and floor were raised. Nodes may have seen versions from after the backup, which are now
-   * lost; without this, the restored database would use the same numbers for other changes.
+   * Projects whose version and floor were raised. Nodes may have seen versions from after the backup, which the restore loses;
+   * without the raise, the restored database would use the same numbers for other changes.
    */
   projectsRaised: number
 }
 
 /**
- * Replaces Keyrail's contents of a database with those of a backup, all or nothing: schema, rows, newer
- * migrations and raised policy versions are one transaction. The whole file is verified first.
+ * Replaces Keyrail's contents of a database with those of a backup, all or nothing: schema, rows, newer migrations and raised
+ * policy versions are one transaction. The whole file is verified first.
  * @throws {DumpRefused} saying why and what to do. The database is then unchanged, as after any other error.
  */
 export async function restoreDump(
@@ -101,7 +101,7 @@ export async function restoreDump(
 }
 
 /**
- * Tries what a restore needs of a database, without a backup, and undoes it.
+ * Tries what a restore does to a database, without a backup, and rolls back.
  * @throws saying why a backup cannot be restored there.
  */
 export async function tryRestoring(connection: Connection, rooms: RoomsOfRestore): Promise<void> {
@@ -131,7 +131,7 @@ async function replace(
   const { header } = dump
   await dropSchema(client, set)
   await emptyJobQueue(client)
-  // Anything else in the schema belongs to another owner, even if the backup has the same name.
+  // Any other object in the schema belongs to another owner, even if the backup has an object of that name.
   const foreign = await namesIn(client)
   await migrateWithin(client, header.migrations.at(-1), set)
   const ours = async () => (await listTables(client)).filter(({ name }) => !foreign.has(name))
@@ -146,8 +146,8 @@ async function replace(
 }
 
 /**
- * The restored service makes a new signing key, so that one stolen with the backup is useless.
- * @returns the other secrets that it must make again.
+ * The restored service makes a new signing key, so that a key stolen with the backup is useless.
+ * @returns the other secrets that the service must make again.
  */
 async function renewSecrets(
   client: pg.ClientBase,

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { DumpRefused } from './refused.ts'
 
-/** Marks a database of ours, so that one of another owner with the same name is never dropped. */
+/** Marks a database of ours, so that a database of another owner with the same name is never dropped. */
 const mark = 'made by keyrail backup, to check a backup; it may be dropped'
-/** One check at a time on a server. Others wait. Its number is arbitrary. */
+/** One check at a time on a server; other checks wait. The number of the lock is arbitrary. */
 const checkLock = 8_217_301_144
 /** Postgres cuts names after 63 bytes. */
 const sourceNameMax = 48
 
 /**
- * Makes an empty database beside the one of the client for some work, and drops it afterwards.
- * @param beside the name of the database of the client.
- * @throws {DumpRefused} if the login may not, or a database with the same name has another purpose.
+ * Makes an empty database beside the client's database for some work, and drops it afterwards.
+ * @param beside the name of the client's database.
+ * @throws {DumpRefused} if the login may not create one, or a database with the same name has another purpose.
  */
 export async function withScratchDatabase<T>(
   client: pg.Client,
@@ -22,10 +22,10 @@ export async function withScratchDatabase<T>(
   const name = `${beside.slice(0, sourceNameMax)}_backup_check`
   await refuseWithoutRight(client)
   await client.query('set statement_timeout = 0')
-  // Asked again and again: a statement that waited would keep a snapshot, and hold up the index of a migration.
+  // Tried repeatedly: a statement that waited for the lock would keep a snapshot, and so hold up the index of a migration.
   while (!(await takesLock(client))) await sleep(1000)
   await dropOurs(client, name)
-  // As the service's database, whatever the default of the server is.
+  // With the settings of the service's database, whatever the default of the server is.
   const { rows } = await client.query(
     `select format('create database %I template template0 encoding %L lc_collate %L lc_ctype %L', $1::text,
        pg_encoding_to_char(encoding), datcollate, datctype) as make, format('comment on database %I is %L', $1, $2::text) as mark
@@ -60,7 +60,7 @@ async function refuseWithoutRight(client: pg.Client): Promise<void> {
 }
 
 /**
- * A killed check leaves its database, without rows.
+ * A killed check leaves its database behind, without rows.
  * @throws {DumpRefused} if the database with that name has another owner.
  */
 async function dropOurs(client: pg.Client, name: string): Promise<void> {
@@ -78,7 +78,7 @@ async function dropOurs(client: pg.Client, name: string): Promise<void> {
   await client.query(`drop database ${pg.escapeIdentifier(name)} with (force)`)
 }
 
-/** Ends what restores into that database. */
+/** Ends the sessions that restore into the database. */
 export async function endRestores(client: pg.Client, name: string): Promise<void> {
   await client.query(
     `select pg_terminate_backend(pid) from pg_stat_activity

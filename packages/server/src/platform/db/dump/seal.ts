@@ -47,7 +47,7 @@ export async function* seal(source: AsyncIterable<Buffer>, onSealed: (sealed: Se
   onSealed({ bytes, sha256: sha256.update(end).digest('hex') })
 }
 
-/** Passes everything but the seal through. @param onEnd gets the seal, or what a file has that is shorter than one. */
+/** Passes everything but the seal through. @param onEnd gets the held-back end of the file: the seal, if there is one. */
 export async function* withoutSeal(source: AsyncIterable<Buffer>, onEnd: (seal: Buffer) => void) {
   let held: Buffer = Buffer.alloc(0)
   for await (const piece of source) {
@@ -59,7 +59,7 @@ export async function* withoutSeal(source: AsyncIterable<Buffer>, onEnd: (seal: 
   onEnd(held)
 }
 
-/** Passes bytes through, and says at their end what they are. */
+/** Passes bytes through, and reports their size and digest at the end. */
 export async function* measure(source: AsyncIterable<Buffer>, onMeasured: (measured: Sealed) => void) {
   const sha256 = createHash('sha256')
   let bytes = 0

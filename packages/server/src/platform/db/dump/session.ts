@@ -17,12 +17,11 @@ const settings = `
   set statement_timeout = 0; set idle_in_transaction_session_timeout = 0;
   set synchronous_commit = on`
 
-/** Only Postgres 17 and later have it. */
+/** Only Postgres 17 and later have this setting. */
 const noTransactionTimeout = `select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'`
 
 /**
- * Opens a connection with the settings for copying, runs work on it, and closes it. Uncommitted work leaves
- * nothing.
+ * Opens a connection with the settings for copying, runs work on it, and closes it. Uncommitted work is rolled back.
  * @throws {DumpRefused} if a lock was not available in time.
  */
 export async function withSession<T>(

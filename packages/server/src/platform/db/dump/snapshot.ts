@@ -28,9 +28,8 @@ export async function openSnapshot(client: pg.ClientBase, onProgress: OnProgress
   }
   await refuseUnsealed(client, expected)
   await client.query('begin transaction isolation level repeatable read, read only')
-  // Locks before the first query, which takes the snapshot: a migration that rewrote a table in between would
-  // leave it empty in the snapshot.
-  // two would leave it empty in the snapshot.
+  // Locks before the first query, which takes the snapshot: a migration that rewrote a table between the two would leave the
+  // table empty in the snapshot.
   await client.query(
     `lock table ${expected.map(({ name }) => tableName(name)).join(', ')} in access share mode`,
   )
@@ -52,7 +51,7 @@ export async function openSnapshot(client: pg.ClientBase, onProgress: OnProgress
   }
 }
 
-/** A backup only has the sealed form of secrets, so all of them must be sealed. */
+/** A backup has secrets in sealed form only, so all secrets must be sealed. */
 async function refuseUnsealed(client: pg.ClientBase, tables: readonly CatalogueTable[]): Promise<void> {
   const secrets = tables.find(({ name }) => name === 'service_secrets')
   if (!secrets?.columns.includes('sealed')) return

@@ -6,7 +6,7 @@ const pieceBytes = 64 * 1024
 
 /** A backup file that can be read from its beginning more than once, decrypted if it is encrypted. */
 export interface DumpSource {
-  /** The size of the file. What `read` returns is a little shorter if the file is encrypted. */
+  /** The size of the file. If the file is encrypted, `read` returns a little less. */
   readonly bytes: number
   read(): AsyncIterable<Buffer>
   close(): Promise<void>

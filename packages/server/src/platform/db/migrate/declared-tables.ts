@@ -1,10 +1,10 @@
 import { readMigration } from './file.ts'
 import { ownMigrations } from './migrate.ts'
 
-/** What the migrations say of tables. None of them drops or renames one, or turns its row-level security off again. */
+/** What the migrations say about tables. No migration drops or renames a table, or turns its row-level security off again. */
 export interface DeclaredTables {
   readonly all: ReadonlySet<string>
-  /** Those with row-level security, which none forces on the owner of the tables. */
+  /** The tables with row-level security. No migration forces it on the owner of the tables. */
   readonly secured: ReadonlySet<string>
 }
 

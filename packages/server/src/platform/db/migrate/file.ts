@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A migration as its file says how to run it. */
+/** A migration, with what its file says about how to run it. */
 export interface MigrationFile {
   /**
-   * `expand`: the previous release runs on the new schema. `contract`: removes what no running release uses. Null for
-   * the migrations before the head was required; all of these expand.
+   * `expand`: the previous release runs on the new schema. `contract`: removes what no running release uses. Null for the first
+   * migrations, which have no such line; all of them expand.
    */
   readonly kind: 'expand' | 'contract' | null
-  /** Each statement commits by itself, so that none waits while another holds a lock. */
+  /** Each statement commits by itself, so that no statement waits while an earlier one holds its lock. */
   readonly isOutside: boolean
   readonly text: string
   /** Empty unless `isOutside`. */
@@ -32,7 +32,7 @@ const split = (text: string): string[] =>
     .map(statement => statement.trim())
     .filter(statement => statement !== '')
 
-/** For a transaction around everything, on tables that no other session sees. */
+/** The text for one transaction around all migrations, on tables that no other session sees. */
 export const withinTransaction = (text: string): string => text.replaceAll(/\bindex concurrently\b/g, 'index')
 
 const made = /^create (?:unique )?index concurrently if not exists (\w+)/

@@ -6,11 +6,11 @@ import { isLockTimeout, isUndone } from '../errors.ts'
 /** How long a migration waits for locks, in ms. */
 export interface LockPatience {
   /**
-   * For one lock. All later requests for the table queue behind the one that waits, so this is shorter than a request's
-   * budget: they go on when it ends.
+   * For one lock. All later requests for the table queue behind the waiting migration, so this time is shorter than a request's
+   * budget: the requests go on when it ends.
    */
   readonly lockMs: number
-  /** Between two tries, in which the requests that queued are answered. */
+  /** Between two tries. The requests that have queued are answered meanwhile. */
   readonly pauseMs: number
   /** After this long without a lock, the migration fails. */
   readonly giveUpMs: number
@@ -21,14 +21,14 @@ export const migrationPatience: LockPatience = { lockMs: 1_000, pauseMs: 4_000, 
 /** @param waitS how long all tries may take, in seconds. */
 export const patienceOf = (waitS: number): LockPatience => ({ ...migrationPatience, giveUpMs: waitS * 1_000 })
 
-/** Hears a line for the operator: what a migration waits for. */
+/** Gets a line for the operator: what a migration waits for. */
 export type OnWait = (line: string) => void
 
-/** No try got its locks in time. What was applied before stays. */
+/** No try got its locks in time. Migrations that were applied before stay applied. */
 class LocksHeld extends Error {}
 
 /**
- * Runs work again and again while it fails because of a lock, and says who holds it.
+ * Runs work again while it fails because of a lock, and reports who holds the lock.
  * @param client the connection of the work, with `lock_timeout` set; an open transaction is rolled back.
  * @throws {LocksHeld} after `giveUpMs`.
  */
@@ -85,7 +85,7 @@ interface Holder {
 
 const lookEveryMs = 200
 
-/** Looks from another connection who blocks a process of Postgres, and says so once for each holder. */
+/** Looks on another connection which sessions block a process of Postgres, and reports each of them once. */
 function watchHolders(connection: Connection, pid: number, onWait: OnWait) {
   const told = new Set<string>()
   const stopped = new AbortController()
@@ -107,7 +107,7 @@ function watchHolders(connection: Connection, pid: number, onWait: OnWait) {
       await client.end()
     }
   }
-  // The work itself reports what is wrong with the database.
+  // If the look fails, the work itself reports what is wrong with the database.
   const looking = look().catch(() => {})
   return {
     last: () => last,

@@ -24,7 +24,7 @@ import { type LockPatience, migrationPatience, type OnWait, untilUnlocked } from
 import { schemaElsewhere } from './own-schema.ts'
 import { migrationsTable } from './table.ts'
 
-/** Takes longer to load than Postgres takes to start, and only a database that lacks something needs it. */
+/** The runner takes longer to load than Postgres takes to start, and only a database that lacks a migration needs it. */
 const loadRunner = () => import('node-pg-migrate')
 
 /** A folder of migrations and their names in order, without `.sql`. */
@@ -102,7 +102,7 @@ export async function prepareServer(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * @throws with the SQL for an operator to run if tables would come into another schema, or the user may not make any: since
+ * @throws with the SQL for an operator to run if tables would come into another schema, or the user may not make tables: since
  * Postgres 15 only owners may.
  */
 async function refuseWithoutSchema(client: pg.ClientBase): Promise<void> {
@@ -137,8 +137,8 @@ async function isUpToDate(client: pg.ClientBase, { names }: MigrationSet): Promi
 const askAgainMs = 250
 
 /**
- * Takes an advisory lock by asking again and again. A statement that waited for it would keep a snapshot, and
- * `create index concurrently` of the holder would wait for that.
+ * Takes an advisory lock by asking repeatedly. A statement that waited for the lock would keep a snapshot, and the holder's
+ * `create index concurrently` would wait for the end of that snapshot.
  */
 async function ask(client: pg.ClientBase, take: string, onWait: OnWait = () => {}): Promise<void> {
   const { PG_MIGRATE_LOCK_ID } = await loadRunner()
@@ -156,7 +156,7 @@ const holdMigrations = (client: pg.ClientBase, onWait: OnWait) => ask(client, 'p
 /** Makes other processes wait with their migrations until this transaction ends. */
 export const lockMigrations = (client: pg.ClientBase) => ask(client, 'pg_try_advisory_xact_lock')
 
-/** Drops what an interrupted `create index concurrently` has left: it takes writes, and answers no query. */
+/** Drops the index that an interrupted `create index concurrently` has left: every write maintains it, and no query uses it. */
 async function removeUnfinished(client: pg.ClientBase, set: MigrationSet): Promise<void> {
   const applied = new Set(await appliedMigrations(client))
   const names = set.names
@@ -193,7 +193,7 @@ export async function migrateWithin(
   })
 }
 
-/** The transaction statements of the runner when it runs all migrations in one transaction. */
+/** The statements of the runner that would begin or end a transaction. */
 const transactionWords = new Set(['BEGIN', 'COMMIT', 'ROLLBACK'])
 
 /** How many of the migrations up to `upTo` a database lacks. */
@@ -208,7 +208,7 @@ async function missing(client: pg.ClientBase, { names }: MigrationSet, upTo: str
 function writeAlone(pgm: MigrationBuilder, set: MigrationSet, name: string, lockTimeout: string): void {
   const { isOutside, statements, text } = readMigration(set.directory, name)
   if (isOutside) pgm.noTransaction()
-  // No request queues behind the statements outside, however long they wait.
+  // These statements let requests pass while they wait for a lock, so they may wait without a limit.
   const steps = isOutside ? ['set lock_timeout = 0', ...statements, lockTimeout] : [text]
   for (const step of steps) pgm.sql(step)
 }

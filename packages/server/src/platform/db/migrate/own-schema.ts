@@ -1,12 +1,12 @@
 import type pg from 'pg'
 
-/** The schema of Keyrail's tables. Functions of the migrations name it, and a backup has what is in it. */
+/** The schema of Keyrail's tables. Functions of the migrations name it, and a backup has its contents. */
 const ownSchema = 'public'
 
 /**
  * Why new tables would come into another schema, and what to do about it; null: they come into `public`. The settings of a
- * database, role or URL lead elsewhere, also with the default path if there is a schema named like the user. The path of a
- * session stays as an operator has set it: what a URL names, no connection overrides.
+ * database, role or URL can lead elsewhere, and so does the default path if there is a schema named like the user. The search
+ * path stays as an operator has set it: no connection overrides a path in the URL.
  */
 export async function schemaElsewhere(
   client: pg.ClientBase,

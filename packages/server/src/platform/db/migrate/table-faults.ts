@@ -1,16 +1,16 @@
 import type pg from 'pg'
 import { jobSchema } from '../../jobs/job-queue.ts'
 
-/** A table that is not as the migrations made it, and the statement that repairs it. */
+/** A table that differs from what the migrations made, and the statement that repairs it. */
 export interface FaultyTable {
   readonly table: string
   readonly fix: string
 }
 
-/** Takes from the role of the service what passes row-level security by. */
+/** Takes the attributes that bypass row-level security from the role of the service. */
 export const bypassFix = 'alter role keyrail_app nosuperuser nobypassrls;'
 
-/** Row-level security that is off or forced, and whether the role of the service passes it by. */
+/** Row-level security that is off or forced, and whether the role of the service bypasses it. */
 export async function readRowSecurityFaults(client: pg.ClientBase, secured: readonly string[]) {
   const { rows: tables } = await client.query<FaultyTable>(
     `select relname as table, format('alter table %I %s row level security;', relname,
@@ -25,7 +25,7 @@ export async function readRowSecurityFaults(client: pg.ClientBase, secured: read
   return { tables, isBypassed: roles.length > 0 }
 }
 
-/** Triggers that are off, and whether the session is one in which none fires. */
+/** Triggers that are off, and whether the session is one in which no trigger fires. */
 export async function readTriggerFaults(client: pg.ClientBase, all: readonly string[]) {
   const { rows: tables } = await client.query<FaultyTable>(
     `select relname as table, format('alter table %I enable trigger all;', relname) as fix
@@ -39,7 +39,7 @@ export async function readTriggerFaults(client: pg.ClientBase, all: readonly str
   return { tables, isReplica: sessions.length > 0 }
 }
 
-/** Tables, and those behind them for long values, without autovacuum; and the settings of the server that turn it off. */
+/** Tables without autovacuum, with their TOAST tables, and the settings of the server that turn it off. */
 export async function readAutovacuumFaults(client: pg.ClientBase, all: readonly string[]) {
   const { rows: settings } = await client.query<{ setting: string }>(
     `select name as setting from pg_settings where name in ('autovacuum', 'track_counts') and setting = 'off' order by name`,

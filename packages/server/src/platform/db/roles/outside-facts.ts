@@ -1,18 +1,18 @@
 import type pg from 'pg'
 
-/** What only matters of a server that others run: the embedded one has it right. */
+/** Facts that only matter for a server that others run: the embedded server has the right values. */
 export interface OutsideFacts {
   user: string
   isStandby: boolean
-  /** Every transaction of this login begins as one that may only read. */
+  /** Every transaction of this login begins as read-only. */
   isReadOnly: boolean
   isSuperuser: boolean
   synchronousCommit: string
-  /** Commits wait for standbys that it names; empty: for none. */
+  /** The standbys that commits wait for; empty: none. */
   standbyNames: string
-  /** Servers and programs that receive the log of this one. Anyone may count them. */
+  /** Servers and programs that receive the log of this server. Any login may count them. */
   receivers: number
-  /** Those receivers that commits wait for; null: the login may not see which. */
+  /** The receivers that commits wait for; null: the login may not see which. */
   confirming: number | null
   fsync: string
   fullPageWrites: string
@@ -20,7 +20,10 @@ export interface OutsideFacts {
   free: number
 }
 
-/** A limit of -1 is none. The service's own connections count as free: each process is counted whole. */
+/**
+ * A limit of -1 means no limit. The service's own connections count as free, because each process is counted with all of its
+ * own.
+ */
 const facts = `
   select r.rolname as user, pg_is_in_recovery() as "isStandby", r.rolsuper or r.rolbypassrls as "isSuperuser",
     current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
@@ -44,16 +47,16 @@ export async function readOutsideFacts(client: pg.ClientBase): Promise<OutsideFa
   return rows[0]
 }
 
-/** A replication slot that nothing reads from, and for which Postgres keeps its log. */
+/** A replication slot that nothing reads from, for which Postgres keeps its log. */
 export interface IdleSlot {
   name: string
   /** As in `pg_replication_slots`: `reserved`, `extended` beyond max_wal_size, `unreserved` or `lost`. */
   state: string
-  /** Bytes of the log since the slot was read; 0 if none are kept any more. */
+  /** Bytes of the log since the slot was read; 0 if Postgres keeps none any more. */
   heldBytes: number
 }
 
-/** Anyone may read them. Only called on a primary: the slots of a standby wait for its promotion. */
+/** Any login may read the slots. Call it on a primary only: the slots of a standby wait for its promotion. */
 export async function readIdleSlots(client: pg.ClientBase): Promise<IdleSlot[]> {
   const { rows } = await client.query(
     `select slot_name as name, wal_status as state,
@@ -63,7 +66,7 @@ export async function readIdleSlots(client: pg.ClientBase): Promise<IdleSlot[]> 
   return rows
 }
 
-/** The SQL that gives the user what migrations need and it lacks; none if it lacks nothing. */
+/** The SQL that gives the user the rights that migrations need and the user lacks; none if the user has all. */
 export async function missingGrants(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query(
     `select quote_ident(current_user) as "user", quote_ident(current_database()) as database,

@@ -14,14 +14,11 @@ import pg from 'pg'
 export const rolesSql = (user: string) => `create role keyrail_app nologin noinherit;
 grant keyrail_app to ${pg.escapeIdentifier(user)};`
 
-/**
- * Errors of two processes that do the same at once: duplicate object, unique violation, tuple updated
- * concurrently.
- */
+/** Errors of two processes that make the role at once: duplicate object, unique violation, tuple updated concurrently. */
 const races = new Set(['42710', '23505', 'XX000'])
 
 /**
- * Makes sure that the role exists and that this user may become it. Roles belong to the whole cluster, so
+ * Makes sure that the role exists and that this user may become it. Roles belong to the whole cluster, so the services of
  * several databases may do this at once.
  * @throws with the SQL for an operator to run if the login role may not create roles.
  */
@@ -46,8 +43,8 @@ export async function ensureRoles(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Whether `keyrail_app` exists and the current user may become it. Since Postgres 16 membership is not enough:
- * the creator of a role is a member, but may only administer it.
+ * Whether `keyrail_app` exists and the current user may become it. Since Postgres 16 membership is not enough: the creator of a
+ * role is a member, but may only administer the role.
  */
 export async function rolesReady(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query(

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { migrationsTable } from '../migrate/table.ts'
 import { rolesSql } from './roles.ts'
 
-/** Members of it serve requests without owning the tables. */
+/** Members of this role serve requests without owning the tables. */
 const serviceRole = 'keyrail_serve'
 
 /** Two logins for one database. */
@@ -13,8 +13,8 @@ export interface Logins {
 }
 
 /**
- * SQL for an operator, who may create roles: a login that owns the tables and migrates, and one that serves. Neither has
- * a password yet. The rights of the second one follow with `keyrail migrate`.
+ * SQL for an operator, who may create roles: a login that owns the tables and migrates, and a login that serves. Neither has a
+ * password yet. `keyrail migrate` gives the second login its rights.
  */
 export function loginsSql({ owner, service, database }: Logins): string {
   const [ownerName, serviceName, databaseName] = [owner, service, database].map(pg.escapeIdentifier)
@@ -26,7 +26,7 @@ create role ${serviceRole} nologin;
 grant keyrail_app, ${serviceRole} to ${serviceName};`
 }
 
-/** The statements that give the service's role what it lacks; none without the role, or without the right to give. */
+/** The statements that give the service's role its missing rights; none if there is no role, or this login may not give them. */
 export async function missingRights(client: pg.ClientBase): Promise<string[]> {
   const { rows: found } = await client.query(
     `select coalesce(has_function_privilege(to_regprocedure('service_rights()'), 'execute'), false) as there`,
@@ -42,8 +42,8 @@ export async function grantServiceRights(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * @returns the role that owns the tables; null if this login may do what it may. Before there is a table, a login that is only to
- * serve learns who owns the database: with a grant to it, it would come to own the tables.
+ * @returns the role that owns the tables; null if this login has its rights. Before there is a table, a login that is only to
+ * serve learns who owns the database: with a grant on the database, it would come to own the tables.
  */
 export async function foreignOwner(client: pg.ClientBase): Promise<string | null> {
   const { rows } = await client.query(

@@ -9,8 +9,8 @@ const setting = 'keyrail.pooling'
 const neighboursMost = 12
 
 /**
- * Finds a pooler that gives each transaction another connection. Prepared statements, settings of a session and the locks of
- * a session would then belong to the next client.
+ * Finds a pooler that gives each transaction another connection. Prepared statements, settings of a session and its locks would
+ * then belong to the next client.
  */
 export async function findPooling(connection: Connection): Promise<Pooling> {
   const clients: pg.Client[] = []

@@ -5,7 +5,7 @@ import { keyIdSql, type Sealing } from '../../crypto/sealing.ts'
 export interface SealedColumn {
   readonly table: string
   readonly column: string
-  /** SQL for the primary key as text, to which a value is bound. */
+  /** SQL for the primary key as text, to which a sealed value is bound. */
   readonly row: string
   /** The column in which the previous release kept the same secret unsealed, with `plain_until` beside it. */
   readonly plain?: string
@@ -39,8 +39,8 @@ export const queryOf =
     (await client.query(text, values)).rows
 
 /**
- * Seals what the previous release has written. The unsealed value stays beside it for a while, because a process
- * of that release may still read it.
+ * Seals the values that the previous release has written. The unsealed value stays beside the sealed one for a while, because a
+ * process of that release may still read it.
  * @param plainForS for how many seconds; 0: no other process runs.
  * @returns the number of sealed values.
  */
@@ -65,8 +65,8 @@ export async function sealPlain(query: Query, sealing: Sealing, plainForS: numbe
 }
 
 /**
- * Removes unsealed values that no process of the previous release reads any more. `plain_until` stays, and shows
- * that there was one.
+ * Removes unsealed values that no process of the previous release reads any more. `plain_until` stays, and shows that there was
+ * an unsealed value.
  * @returns the number of removed values, by table.
  */
 export async function erasePlain(query: Query): Promise<Map<string, number>> {

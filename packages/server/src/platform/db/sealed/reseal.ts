@@ -7,7 +7,8 @@ import { inTransaction } from './store.ts'
 const batchSize = 100
 
 /**
- * Reseals every value that is sealed with another key than the first. If interrupted, finished batches stay.
+ * Reseals every value that is sealed with another key than the first. If the process is interrupted, finished batches stay
+ * resealed.
  * @param onTable called when a table is done.
  * @returns the number of resealed values.
  */

@@ -4,9 +4,9 @@ import { placeOf, queryOf, sealPlain, serviceSecrets } from './columns.ts'
 import { inTransaction, type SealedStore } from './store.ts'
 
 /**
- * A secret of the service itself, the same in every process: the first one that asks makes it. It is sealed, and
+ * A secret of the service itself, the same in every process: the first process that asks makes the secret. It is sealed, and
  * only the role that owns the tables can read it.
- * @throws {UnknownKey | SealBroken} if it exists and does not open. No other one is made then.
+ * @throws {UnknownKey | SealBroken} if the secret exists and does not open. No new secret is made then.
  */
 export async function serviceSecret(
   { connection, sealing, plainForS }: SealedStore,
@@ -27,7 +27,7 @@ export async function serviceSecret(
       found = await read()
     }
     if (found?.sealed === null) {
-      // A process of the previous release has just made it.
+      // A process of the previous release has just made the secret.
       await inTransaction(client, () => sealPlain(query, sealing, plainForS))
       found = await read()
     }

@@ -11,9 +11,9 @@ export interface StoredSigningKey {
   kid: string
   /** PKCS #8, DER. */
   privateKey: Buffer
-  /** Milliseconds from now until it signs; zero or less once it may. */
+  /** Milliseconds from now until the key signs; zero or less: it may sign now. */
   signsInMs: number
-  /** Milliseconds from now until nothing that it has signed is accepted; null while it has no successor. */
+  /** Milliseconds from now until no token of the key is accepted; null while the key has no successor. */
   endsInMs: number | null
 }
 
@@ -21,14 +21,13 @@ export type NewSigningKey = Pick<StoredSigningKey, 'kid' | 'privateKey'>
 
 /** How long other services may keep the published set, in seconds. */
 export const jwksMaxAgeS = 300
-/** How long a process may use the set that it has read, in seconds. */
+/** How long a process may use the set of keys that it has read, in seconds. */
 export const readAgainS = 60
 /**
- * The time from publication to first use: the set has reached every process, and older ones have left every
- * cache.
+ * The time from publication to first use: by then the new set has reached every process, and older sets have left every cache.
  */
 export const publishedBeforeS = jwksMaxAgeS + readAgainS
-/** The time from the successor's first use: tokens live five minutes, and caches of the set as long. */
+/** The time from the successor's first use until a key ends: tokens live five minutes, and caches keep the set as long. */
 export const keptAfterS = 600
 /** The time from a key's first use until its successor takes over, in seconds: 30 days. */
 export const signsForS = 30 * 86_400
@@ -64,7 +63,7 @@ export async function readSigningKeys(
     if (there.length > 0 && there.every(({ sealed }) => sealed !== null)) return openAll(store, there)
     const key = await make()
     await query(lock)
-    // A process of the previous release may have made some.
+    // A process of the previous release may have made keys.
     await sealPlain(query, store.sealing, store.plainForS)
     if ((await query(read)).length === 0) await addKey(store, query, key, 0)
     return openAll(store, await query(read))
@@ -73,7 +72,7 @@ export async function readSigningKeys(
 
 export type Rotation =
   | { kind: 'rotated'; kid: string; signsFrom: Date }
-  /** An earlier key does not sign yet. */
+  /** The newest key does not sign yet. */
   | { kind: 'waiting'; kid: string; signsInMs: number }
   /** A process of the previous release may still run, and could not read the key. */
   | { kind: 'upgrading' }
@@ -82,7 +81,7 @@ export type Rotation =
 export const addSigningKey = (store: SealedStore, key: NewSigningKey): Promise<Rotation> =>
   inTurn(store, async query => await rotate(store, query, key, await lockNewest(query)))
 
-/** Makes a successor for a key that has signed long enough. One of the processes makes it. */
+/** Makes a successor for a key that has signed long enough. One of the processes does this for all. */
 export const rotateSigningKeys = (store: SealedStore, make: () => Promise<NewSigningKey>): Chore => ({
   name: 'signing key rotation',
   run: () =>
@@ -98,7 +97,7 @@ interface Newest {
   kid: string
   signsInMs: number
   wasPlain: boolean
-  /** This key or another one. */
+  /** The key may be this one or another one. */
   hasPlain: boolean
 }
 
@@ -149,7 +148,7 @@ async function addKey(
   return row?.signs_from as Date
 }
 
-/** A request may wait for this, so it ends this much earlier than the request must. */
+/** A request may wait for this read, so it ends earlier than the request must, by this time. */
 const marginMs = 200
 
 async function inTurn<T>(store: SealedStore, work: (query: Query) => Promise<T>): Promise<T> {

@@ -17,7 +17,7 @@ import { erasePlain, keysInUse, type Query, queryOf, sealPlain } from './columns
 export interface SealedStore {
   readonly connection: Connection
   readonly sealing: Sealing
-  /** For how many seconds a process of the previous release may still run beside us, and read unsealed values. */
+  /** For how many seconds a process of the previous release may still run beside this one, and read unsealed values. */
   readonly plainForS: number
   /** How long a request may take that waits for a secret. */
   readonly requestMs: number
@@ -28,12 +28,12 @@ export const upgradeS = 3_600
 
 export interface SealedStoreSettings {
   readonly encryptionKeys: readonly EncryptionKey[]
-  /** Null: an embedded one, which has one process that holds its directory. */
+  /** Null: an embedded Postgres, whose only process holds the directory. */
   readonly databaseUrl: string | null
 }
 
 /**
- * Makes sure that all sealed values can be opened, and seals what the previous release has written.
+ * Makes sure that all sealed values can be opened, and seals the values that the previous release has written.
  * @throws {UnknownKey} naming the missing keys.
  */
 export async function openSealedStore(
@@ -75,9 +75,9 @@ async function eraseDue(client: pg.ClientBase): Promise<number> {
 
 export const erasePlainSecrets: Chore = { name: 'plain secrets', run: eraseDue }
 
-/** Rewrites the file of the table, so that it keeps no old rows: Postgres never vacuums one this small by itself. */
+/** Rewrites the file of the table, so that it keeps no old rows: Postgres never vacuums so small a table by itself. */
 async function rewrite(client: pg.ClientBase, table: string): Promise<void> {
-  // Readers wait behind it, and it does not wait for a running backup.
+  // Readers wait behind this lock, but it does not wait for a running backup.
   await client.query(`set lock_timeout = '500ms'`)
   try {
     await client.query(`vacuum full ${table}`)
