@@ -22,8 +22,8 @@ import {
 import { explainFullDisk } from './disk-full.ts'
 
 /**
- * Files and directories with secrets: no other account may have made them, or be able to. A symbolic link is
- * never followed, because the account that makes it decides what this account reads and writes.
+ * Files and directories with secrets: no other account may have made them, or be able to change them. A symbolic link is never
+ * followed, because the account that made it decides what this account reads and writes.
  */
 
 const othersMayWrite = 0o022
@@ -76,7 +76,7 @@ export function refuseUnsafeDirectory(path: string, setting: string, owners: rea
 export function readOwnFile(path: string): string | undefined {
   let file: number
   try {
-    // A FIFO in its place must not block.
+    // A FIFO at this path must not block.
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -101,7 +101,7 @@ export function replaceOwnFile(path: string, text: string, mode = 0o600): void {
     const file = openSync(draft, 'wx', 0o600)
     try {
       writeFileSync(file, text)
-      // Whatever the umask is.
+      // Sets the mode whatever the umask is.
       fchmodSync(file, mode)
       fsyncSync(file)
     } finally {
@@ -128,7 +128,7 @@ export function openOwnLog(path: string): number {
   }
 }
 
-/** Root may read another account's file, as a command does beside a service that runs as another account. */
+/** Root may read another account's file, for example a command beside a service that runs as another account. */
 function refuseOwner(path: string, { uid: owner, mode }: Stats): void {
   const uid = ourUid()
   if (uid === undefined) return

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 
-/** What another process has read for this one, by path: started by root, the process that listens may not read every file. */
+/**
+ * Contents of files that another process has read for this one, by path: if root starts the service, the process that listens
+ * may not read every file.
+ */
 const told = new Map<string, string>()
 
 /**
- * What a file of `NAME_FILE` holds now, without white space at its ends. Null: it is empty, or cannot be read, as for the moment
- * in which it is replaced.
+ * What a file of `NAME_FILE` holds now, without white space at its ends. Null: the file is empty, or cannot be read, for
+ * example while it is replaced.
  */
 export function readValueFile(path: string): string | null {
   try {
@@ -15,10 +18,10 @@ export function readValueFile(path: string): string | null {
   }
 }
 
-/** Notes what a file holds that this process may not be able to read. */
+/** Records the content of a file that this process may not be able to read. */
 export const noteValueFile = (path: string, text: string): void => void told.set(path, text)
 
-/** How often a file is read that another process cannot read itself. */
+/** How often this process reads a file for another process that cannot. */
 const followMs = 1_000
 
 /**

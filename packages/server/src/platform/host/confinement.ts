@@ -14,7 +14,7 @@ export interface Wish {
   account: Account | undefined
   /** Further groups. */
   groups: readonly number[]
-  /** The only capabilities that it keeps. */
+  /** The only capabilities that the process keeps. */
   keeps: readonly Capability[]
 }
 
@@ -23,10 +23,10 @@ export interface Confinement {
   /** The program to spawn, and the arguments before those of the confined program. */
   command: string
   before: readonly string[]
-  /** For spawn, if no program changes the identity. */
+  /** The identity for `spawn`, if no program changes it. */
   identity: { uid?: number; gid?: number }
   uid: number
-  /** Whether the kernel will never give it more rights. */
+  /** Whether the kernel will never give the program more rights. */
   isSealed: boolean
 }
 
@@ -47,7 +47,7 @@ function bySetpriv(setpriv: string, { account, groups, keeps }: Wish): Confineme
   const whom = account === undefined ? [] : [`--reuid=${account.uid}`, `--regid=${account.gid}`]
   const withGroups = groups.length > 0 ? [`--groups=${groups.join(',')}`] : ['--clear-groups']
   const capabilities = [`--inh-caps=${only}`, `--ambient-caps=${account === undefined ? '-all' : only}`]
-  // Without a bounding set, user id 0 regains everything with the next program, which makes the rest useless.
+  // Without a bounding set, user id 0 gets all rights back with the next program, so dropping the others would be useless.
   const bounds = account === undefined ? [[`--bounding-set=${only}`]] : [[`--bounding-set=${only}`], []]
   return bounds.map(bound => ({
     command: setpriv,
@@ -58,7 +58,7 @@ function bySetpriv(setpriv: string, { account, groups, keeps }: Wish): Confineme
   }))
 }
 
-/** Giving up the user id drops all capabilities, but not the bounding set, and none can be kept. */
+/** Giving up the user id drops all capabilities and can keep none, but does not drop the bounding set. */
 function bySpawn({ account, keeps }: Wish): Confinement[] {
   if (account === undefined || keeps.length > 0) return []
   const { uid, gid } = account

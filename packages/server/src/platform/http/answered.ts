@@ -6,8 +6,8 @@ type Listener = (request: FastifyRequest, reply: FastifyReply) => void
 const listeners = new WeakMap<FastifyInstance, Listener[]>()
 
 /**
- * Calls the listener once per request, when the response is sent or can no longer be. The library's own hook is
- * not called for a caller that hangs up first, and such requests must leave a trace too.
+ * Calls the listener once per request, when the response is sent or can no longer be sent. Fastify's own hook is not called for
+ * a caller that hangs up first, and such requests must be logged too.
  */
 export function whenAnswered(app: FastifyInstance, listener: Listener): void {
   const all = listeners.get(app)

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Logger } from '../observe/log.ts'
 
-/** Two PEM files: the certificate with those of its issuers behind it, and its private key. */
+/** Two PEM files: the certificate followed by those of its issuers, and its private key. */
 export interface CertificateFiles {
   readonly certFile: string
   readonly keyFile: string
@@ -14,10 +14,10 @@ export interface CertificateFiles {
 export interface Certificate {
   readonly cert: Buffer
   readonly key: Buffer
-  /** The names of hosts in it, such as `DNS:keyrail.example.com`. */
+  /** The names of hosts in the certificate, such as `DNS:keyrail.example.com`. */
   readonly names: string
   readonly notAfter: Date
-  /** Differs when either file does. */
+  /** Differs when either file differs. */
   readonly digest: string
 }
 
@@ -26,7 +26,7 @@ class BadCertificate extends Error {
   override name = 'BadCertificate'
 }
 
-/** Older versions and suites without forward secrecy or authenticated encryption are refused. */
+/** Refuses older versions, and suites without forward secrecy or authenticated encryption. */
 export const tlsOptions = {
   minVersion: 'TLSv1.2',
   ciphers: [
@@ -41,7 +41,7 @@ export const tlsOptions = {
 /** How often the files are looked at. A change is taken at the second look, so that a file being written is complete. */
 const lookEveryMs = 1_000
 
-/** @throws {BadCertificate} if a file cannot be read or understood, or the key is another one. */
+/** @throws {BadCertificate} if a file cannot be read or understood, or the key does not belong to the certificate. */
 export function readCertificate({ certFile, keyFile }: CertificateFiles): Certificate {
   const cert = contents(certFile)
   const key = contents(keyFile)
@@ -64,10 +64,10 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles): Certif
 }
 
 /**
- * Takes a new certificate when the files hold one, also through symbolic links that are replaced. Files that cannot
- * be used change nothing, and are logged once.
+ * Takes a new certificate when the files have one, also through symbolic links that are replaced. Files that cannot be used
+ * change nothing, and are logged once.
  *
- * @returns ends it.
+ * @returns a function that stops it.
  */
 export function followCertificate(
   files: CertificateFiles,

@@ -29,7 +29,7 @@ export function readClients(app: FastifyInstance, proxies: TrustedProxies, log: 
   let isLogged = false
   app.addHook('onRequest', (request, _reply, done) => {
     clientOf(request)
-    // Once: everyone can send the header.
+    // Warned once, because everyone can send the header.
     const { remoteAddress } = request.socket
     if (
       !isLogged &&
@@ -50,7 +50,9 @@ const unknownProxy =
   'A request has X-Forwarded-For, and its sender is in no network of SERVICE_TRUST_PROXY: if it is a proxy of yours, add ' +
   'its address, or all callers behind it count as one network.'
 
-/** By connection. Its requests mostly have the same client, and reading it again took 4 % of a rate-limit check. */
+/**
+ * The client of each connection. Its requests mostly have the same client, and reading it again took 4 % of a rate-limit check.
+ */
 const seen = new WeakMap<object, { forwarded: unknown; agent: unknown; client: Client }>()
 
 export function clientOf(request: FastifyRequest): Client {

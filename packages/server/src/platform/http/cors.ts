@@ -48,12 +48,12 @@ export function callerOriginOf(request: IncomingMessage, ownOrigin: string | nul
 /** Sent with every response of a route that pages of other origins call. */
 export const everyAnswer = { vary: 'Origin', 'cache-control': 'no-store' }
 
-/** How long a browser may keep the answer to a preflight: the same for every workspace. No browser keeps one for longer. */
+/** How long a browser may keep the answer to a preflight: the same for every workspace. No browser keeps an answer for longer. */
 export const preflightMaxAgeS = 7_200
 
 /**
- * Lets the page read the response, with headers that it may need: its clock may be wrong, so it learns from `date` how long
- * a token lives. The browser's own credentials are never allowed.
+ * Lets the page read the response, with the headers that it may need: the page's clock may be wrong, so it learns from `date`
+ * how long a token lives. The browser's own credentials are never allowed.
  */
 export const letRead = (origin: string) => ({
   'access-control-allow-origin': origin,
@@ -61,8 +61,8 @@ export const letRead = (origin: string) => ({
 })
 
 /**
- * Only the token says which page may call, and a preflight does not carry it. So every origin that could be
- * registered passes the preflight, and the request itself is checked.
+ * Only the token says which page may call, and a preflight does not carry it. So every origin that could be registered passes
+ * the preflight, and the request itself is checked.
  */
 export function answerPreflights(app: FastifyInstance, paths: readonly string[]): void {
   for (const path of new Set(paths)) {

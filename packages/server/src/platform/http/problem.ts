@@ -20,7 +20,7 @@ const frameworkCodes: Record<string, ErrorCode> = {
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   const { code = '', message } = (error ?? {}) as Partial<FastifyError>
-  // Node's error for a request whose sender hung up within it.
+  // Node's error for a request whose sender hung up before its end.
   const isCutShort = code === 'ECONNRESET' && message === 'aborted'
   const known = isCutShort ? 'malformed_request' : frameworkCodes[code]
   return new Refusal(known ?? 'internal_error', '', { cause: error })
@@ -29,7 +29,7 @@ export function toRefusal(error: unknown): Refusal {
 /** @param isAuthenticated whether the refused request carries a valid credential. */
 export type ToProblem = (refusal: Refusal, requestId: string, isAuthenticated?: boolean) => Problem
 
-/** @param publicUrl where the installation has a page for each code. */
+/** @param publicUrl the installation, which has a page for each code. */
 export const problemsOf =
   (publicUrl: string): ToProblem =>
   (refusal, requestId, isAuthenticated = false) => {

@@ -4,26 +4,26 @@ import type { Socket } from 'node:net'
 interface Quiet {
   since: number
   isKept: boolean
-  /** Bytes that it had received by then. */
+  /** Bytes that the connection had received by then. */
   bytes: number
 }
 
 interface QuietSockets {
   /** A connection was opened. */
   open(socket: Socket): void
-  /** Its last request was answered. */
+  /** The last request of a connection was answered. */
   keep(socket: Socket): void
-  /** It has a request. */
+  /** A connection has a request. */
   forget(socket: Socket): void
-  /** From now on ends those that stay quiet for their time. @returns what stops that. */
+  /** From now on ends connections that stay quiet for their time. @returns a function that stops this. */
   cutOff(): () => void
 }
 
 const lookMs = 50
 
 /**
- * The quiet connections of a server, which end soon once it closes: Node would cut off kept ones at once, and wait for
- * those without a request.
+ * The quiet connections of a server. They end soon once the server closes: Node would end kept connections at once, and would
+ * wait for those that have had no request.
  */
 export function createQuietSockets({
   firstMs,
@@ -40,7 +40,7 @@ export function createQuietSockets({
     const now = performance.now()
     for (const [socket, { since, isKept, bytes }] of quiet) {
       if (now - since < (isKept ? keptMs : firstMs)) continue
-      // A kept connection that has sent the beginning of a request gets as long for its rest as a first request.
+      // A kept connection that has sent the beginning of a request gets as long for the rest as a first request gets.
       if (isKept && socket.bytesRead > bytes) note(socket, false)
       else socket.destroy()
     }
@@ -55,8 +55,8 @@ export function createQuietSockets({
     },
     forget: socket => quiet.delete(socket),
     cutOff() {
-      // A look comes after a whole turn of the event loop: if the process stood still, requests have arrived meanwhile, and
-      // a proxy repeats no POST that is reset.
+      // Looks after a whole turn of the event loop: if the process was stopped, requests have arrived meanwhile, and a proxy
+      // does not repeat a POST that is reset.
       const lookLater = () => void setImmediate(() => setImmediate(look))
       const timer = setInterval(lookLater, lookMs)
       lookLater()

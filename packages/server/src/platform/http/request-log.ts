@@ -10,7 +10,7 @@ import { whenAnswered } from './answered.ts'
 import { clientOf, readClients } from './client.ts'
 
 interface RequestLogNeeds {
-  /** One in so many lines about answers of hot routes is logged at info. */
+  /** Of answers of hot routes, one in so many is logged at info. */
   readonly config: { readonly logSample: number; readonly trustProxy: TrustedProxies }
   readonly log: Logger
   readonly metrics: Pick<Metrics, 'requestEnded' | 'requestCounted' | 'heldPollEnded'>
@@ -18,24 +18,24 @@ interface RequestLogNeeds {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether the response waited because the client asked for that. */
+    /** Whether the response waited because the client asked for it. */
     isHeld: boolean
-    /** What the caller says of its trace. */
+    /** What the caller says about its trace. */
     traceParent: TraceParent | null
     /** Null: nothing is traced. */
     span: RequestSpan | null
   }
   interface FastifyContextConfig {
-    /** Asked so often by each server of a vendor that a sample of the log lines may do. */
+    /** Each server of a vendor calls the route so often that a sample of its log lines is enough. */
     isHot?: boolean
-    /** Asked every few seconds by what watches the process: only failures are logged at info. */
+    /** A monitor calls the route every few seconds: only failures are logged at info. */
     isProbe?: boolean
   }
 }
 
 /**
- * Logs one line per request, and records its duration in the metrics unless it was held, both by route template: a raw path or
- * query may have content that does not belong in a log. Address and user agent help to trace an attack.
+ * Logs one line per request, and records its duration in the metrics unless it was held. Both name the route's template,
+ * because a raw path or query may have content that does not belong in a log. Address and user agent help to trace an attack.
  */
 export function logRequests(app: FastifyInstance, { config, log, metrics }: RequestLogNeeds): void {
   // All fields are named here and none is secret; searching them for secrets took a fifth of a cheap request.
@@ -71,8 +71,8 @@ export function logRequests(app: FastifyInstance, { config, log, metrics }: Requ
       ...(refusal && { code: refusal.code }),
     }
     const { cause = null } = refusal ?? {}
-    // Refused for lack of space and otherwise healthy: logging an error with a stack each time would cost most
-    // under load.
+    // Refused for lack of space by a service that is otherwise healthy: to log each such error with a stack would be the
+    // largest cost under load.
     const isTurnedAway = cause === null && refusal?.headers['retry-after'] !== undefined
     const { isProbe = false, isHot = false } = request.routeOptions.config
     // An answer in lines may fail after its status was sent.
@@ -95,7 +95,7 @@ function outcomeOf(status: number, isTurnedAway: boolean): RequestOutcome {
   return isTurnedAway ? 'turned_away' : 'unavailable'
 }
 
-/** Reads the trace of each request, and handles it below a span if there is an SDK of OpenTelemetry. */
+/** Reads the trace of each request, and handles the request in a span if there is an SDK of OpenTelemetry. */
 function traceRequests(app: FastifyInstance): void {
   app.decorateRequest('traceParent', null)
   app.decorateRequest('span', null)
@@ -105,7 +105,7 @@ function traceRequests(app: FastifyInstance): void {
     if (request.span === null) done()
     else request.span.run(done)
   })
-  // The body arrives in the events of its socket, which know no span.
+  // The body arrives in the events of its socket, which have no span.
   app.addHook('preHandler', (request, _reply, done) => {
     if (request.span === null) done()
     else request.span.run(done)

@@ -11,12 +11,12 @@ export interface StaticFile {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Where a page may load what from: the directives of its Content-Security-Policy that name sources. */
+/** The sources from which a page may load: directives of its Content-Security-Policy. */
 type Sources = Readonly<
   Partial<Record<'script-src' | 'style-src' | 'connect-src' | 'img-src' | 'font-src', string>>
 >
 
-/** Headers of a page that loads only from these sources, in no frame, with no form that a browser submits by itself. */
+/** Headers of a page that loads only from these sources, is in no frame, and has no form that a browser submits by itself. */
 export const pageHeaders = (sources: Sources) => ({
   'content-security-policy': [
     "default-src 'none'",
@@ -31,9 +31,9 @@ export const pageHeaders = (sources: Sources) => ({
 /** How browsers may keep a file. */
 const cacheControl = {
   'no-store': 'no-store',
-  /** Any cache may store it and must revalidate, which is a 304 until it changes. */
+  /** Any cache may store the file and must revalidate it, which is a 304 until the file changes. */
   'no-cache': 'no-cache',
-  /** Its name contains a hash of its content, so another content has another name. A year. */
+  /** The file's name contains a hash of its content, so another content has another name. A year. */
   immutable: 'public, max-age=31536000, immutable',
 } as const
 
@@ -61,7 +61,7 @@ export function keepFile({ type, body, headers }: StaticFile, caching: Caching):
   }
 }
 
-/** Sends a file, or a 304 to a client that has it. It is compressed once, and no response costs a copy. */
+/** Sends a file, or a 304 to a client that has it. The file is compressed once, and no response copies it. */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -80,8 +80,8 @@ export async function sendFile(
 /**
  * Serves a file from memory. It is read on the first request, to keep the start fast.
  *
- * Not by `@fastify/static`: it serves folders of a disk, while some files are made from settings or routes; it compresses
- * nothing by itself; and its tag is the time of a file, which differs between two processes of one release.
+ * Not by `@fastify/static`: that plugin serves folders of a disk, while some files are made from settings or routes; it does
+ * not compress; and its tag is the time of a file, which differs between two processes of one release.
  */
 export function serveStatic(
   app: FastifyInstance,

@@ -19,18 +19,23 @@ import { headerValues, safeHeaders } from './headers.ts'
 import { problemsOf, type ToProblem, toRefusal } from './problem.ts'
 import { boundConnections, boundSockets, socketLimits } from './sockets.ts'
 
-/** Not imported: an `import` of it reads every export, also those that load Node's `fetch`, in 30 ms of processor time. */
+/**
+ * Not imported: an `import` of the module reads every export, also those that load Node's `fetch`, in 30 ms of processor time.
+ */
 const { createServer, METHODS } = process.getBuiltinModule('node:http')
 
-/** All methods that Node's parser accepts as a request. CONNECT never becomes one. */
+/** All methods that Node's parser accepts as a request. A CONNECT never becomes a request. */
 const methods = METHODS.filter(method => method !== 'CONNECT')
 
-/** Times in ms. `sockets.ts` bounds bodies by how much has arrived; Node's own bound is above all of those. */
+/** Times in ms. `sockets.ts` limits bodies by how much has arrived; Node's own limit is longer than all limits there. */
 const headMs = 5_000
 const requestMs = 60_000
 const lookMs = 1_000
 const keptAliveMs = 72_000
-/** Longer than nginx and HAProxy keep a connection without requests; a service without a drain delay has no proxy. */
+/**
+ * Longer than nginx and HAProxy keep a connection without requests. A service without a drain delay has no proxy, and does not
+ * wait.
+ */
 const keptMsMax = 5_000
 /** How long a client that sent an invalid request has to read the response. */
 const answerReadMs = 5_000
@@ -57,7 +62,7 @@ const refuseSchema = (): never => {
   throw new Error('Fastify compiles no schema here: validate.ts does.')
 }
 
-/** Fastify's defaults, changed for this service: bounded times and sizes, our own ids, no trust in headers. */
+/** Fastify's options for this service: limited times and sizes, our own ids, no trust in headers. */
 export function serverOptions({
   config,
   log,
@@ -85,7 +90,7 @@ export function serverOptions({
     },
     // `sockets.ts` ends kept connections.
     forceCloseConnections: false,
-    // Fastify's own 503 is not a problem body. A request that is already here during the close is still served.
+    // Fastify's own 503 is not a problem body. A request that has already arrived is still served during the close.
     return503OnClosing: false,
     // As long as a request line may be: an overlong id is refused like any other unknown id.
     routerOptions: {
@@ -114,7 +119,10 @@ export const nodeOptions: ServerOptions = {
   requireHostHeader: false,
 }
 
-/** A server for plain HTTP, or for TLS where the settings name a certificate. It follows the files of the certificate. */
+/**
+ * A server for plain HTTP, or for TLS if the settings name a certificate. The server follows changes of the certificate's
+ * files.
+ */
 function openServer(
   { tlsCertFile, tlsKeyFile, publicUrl }: ServerNeeds['config'],
   log: Logger,
@@ -137,7 +145,7 @@ function openServer(
     { ...nodeOptions, ...tlsOptions, cert, key, handshakeTimeout: handshakeMs },
     isOnlyHttps(publicUrl) ? withStrictTransport(listener) : listener,
   )
-  // Open connections keep the certificate that they began with.
+  // Open connections keep the certificate with which they began.
   const stop = followCertificate(
     files,
     first,
@@ -225,7 +233,7 @@ function answerRawSocket(code: string, socket: Socket, requestId: string, toProb
     `HTTP/1.1 ${problem.status} ${refusal.code}\r\ncontent-type: application/problem+json\r\n` +
       `x-request-id: ${requestId}\r\n${safeLines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
-  // A client that no longer reads would keep the connection half open for ever.
+  // A client that no longer reads would otherwise keep the connection half open for ever.
   setTimeout(() => socket.destroy(), answerReadMs).unref()
 }
 

@@ -9,26 +9,23 @@ import { isMuted } from './body/mute.ts'
 import { boundPieces } from './body/pieces.ts'
 import { createQuietSockets } from './quiet-sockets.ts'
 
-/**
- * What a connection may use of the process: how much, how long, how slowly. Times in ms, rates in bytes per
- * second.
- */
+/** What a connection may use of the process: how much, how long, how slowly. Times in ms, rates in bytes per second. */
 export interface SocketLimits {
   /** Requests of one connection that wait for their response. Clients that pipeline use a few; most use one. */
   readonly inFlightMax: number
   /** For a whole body of up to `bodyFloor` bytes, from the end of its head. */
   readonly bodyMs: number
   readonly bodyFloor: number
-  /** The rate that a larger body must keep after that time. */
+  /** The rate at which a larger body must arrive after that time. */
   readonly bodyRate: number
   /** The interval in which a reader must take `readFloor` bytes of the waiting output. */
   readonly readMs: number
   readonly readFloor: number
-  /** For the first request of a connection, from its opening, once the server closes. */
+  /** How long a new connection may take to send its first request, once the server closes. */
   readonly firstMs: number
   /** How long a server that closes keeps a connection after its last response. */
   readonly keptMs: number
-  /** How often all of them are checked. */
+  /** How often all connections are checked. */
   readonly lookMs: number
 }
 
@@ -45,8 +42,8 @@ export const socketLimits: SocketLimits = {
 }
 
 /**
- * Requests that may wait behind those in flight, over all connections: each costs some kilobytes until its connection
- * closes. One read from a socket brings up to 2,000 of them.
+ * Requests that may wait behind those in flight, over all connections: each costs some kilobytes until its connection closes.
+ * One read from a socket brings up to 2,000 requests.
  */
 const droppedMax = 16_384
 /** The most that one read from a socket returns: this much of a body can arrive with its head. */
@@ -62,20 +59,20 @@ const closing = { connection: 'close' }
 interface Busy {
   inFlight: number
   dropped: number
-  /** The last request. Everything before it has arrived. */
+  /** The last request. All earlier requests have arrived completely. */
   request: IncomingMessage
   response: ServerResponse
   since: number
   /** Bytes that the socket had received when the head was read. */
   broughtBefore: number
   refusedAt: number | null
-  /** Bytes that the reader had taken at the last check that counted, and the time of that check. */
+  /** Bytes that the reader had taken at the last check that found progress, and the time of that check. */
   taken: number
   takenAt: number
 }
 
 /**
- * Bounds what the connections of a server may use.
+ * Limits what the connections of a server may use.
  * @returns the listener to use instead of `handle`. Once the server closes, every response ends its connection.
  */
 export const boundSockets = (
@@ -104,7 +101,7 @@ class BoundSockets {
 
   readonly listener: RequestListener = (request, response) => {
     const { socket } = request
-    // It came behind one that closes the connection. Under RFC 9112 §9.6 it is not processed.
+    // The request came behind one that closes the connection. Under RFC 9112 §9.6 it is not processed.
     if (isMuted(socket)) return
     this.#quiet.forget(socket)
     const own = this.#busy.get(socket)
@@ -124,17 +121,17 @@ class BoundSockets {
       state.inFlight -= 1
       if (state.inFlight === 0 && (socket.destroyed || state.request.complete)) this.#rest(socket)
     })
-    // The client learns that the connection is over before it sends another request.
+    // The header tells the client that the connection is over, before it sends another request.
     if (this.#isClosing) response.shouldKeepAlive = false
     boundPieces(request, response)
     this.#handle(request, response)
   }
 
   watch(server: Server): void {
-    // Requests of a TLS server come from the socket behind the handshake, which has its own bound.
+    // A TLS server's requests come from the socket behind the handshake, which has a time limit of its own.
     server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', this.#quiet.open)
     const timer = setInterval(() => this.#look(), this.#limits.lookMs).unref()
-    // `close` calls this first. Node would cut kept connections off, also those whose next request is under way.
+    // `close` calls this first. Node would end kept connections, also those whose next request is under way.
     server.closeIdleConnections = () => {
       if (this.#isClosing) return
       this.#isClosing = true
@@ -147,8 +144,8 @@ class BoundSockets {
   }
 
   /**
-   * Leaves a request unread, because its sender has too many in flight. Those before it are answered; then the first that is
-   * left gets the reason, and the connection closes.
+   * Leaves a request unread, because its sender has too many in flight. Earlier requests are answered; then the first unread
+   * request gets the reason, and the connection closes.
    */
   #drop(socket: Socket, state: Busy, left: ServerResponse): void {
     if (this.#droppedOfAll >= droppedMax) return void socket.destroy()
@@ -183,7 +180,7 @@ class BoundSockets {
   }
 }
 
-/** Whether output waits for a reader that takes next to nothing. */
+/** Whether output waits for a reader that takes almost nothing. */
 function isStuck(socket: Socket, state: Busy, now: number, { readMs, readFloor }: SocketLimits): boolean {
   const taken = takenOf(socket)
   if (taken === null || taken - state.taken >= readFloor) {
@@ -195,13 +192,13 @@ function isStuck(socket: Socket, state: Busy, now: number, { readMs, readFloor }
 }
 
 /**
- * Bytes that the kernel has taken for the reader; null if none wait. `bytesWritten` counts what is given to the
- * event loop, and a response of megabytes is given at once; only the handle knows how much has been sent.
+ * Bytes that the kernel has taken for the reader; null if no output waits. `bytesWritten` counts the bytes given to the event
+ * loop, and a response of megabytes is given at once; only the handle knows how many bytes have been sent.
  */
 function takenOf(socket: Socket): number | null {
   if (socket.writableLength === 0) return null
   const { _handle: own } = socket as { _handle?: Handle | null }
-  // Behind TLS, only the connection below it knows.
+  // Behind TLS, only the underlying connection knows.
   const handle = own?._parent ?? own
   return handle === undefined || handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize
 }
@@ -229,14 +226,14 @@ function hurry(socket: Socket, state: Busy, now: number, limits: SocketLimits): 
   else request.emit('error', new Refusal('request_timeout'))
 }
 
-/** Files that the process needs besides clients and the pool: lanes, threads, pipes, mail, and some to spare. */
+/** Files that the process needs besides clients and the pool: lanes, threads, pipes, mail, and a reserve. */
 const filesKept = 100
-/** What SERVICE_MAX_CONNECTIONS allows at least. */
+/** The least value of SERVICE_MAX_CONNECTIONS. */
 const connectionsMin = 10
 
 /**
- * Bounds the number of connections, and logs when it refuses some. It stays below the limit of open files: there the
- * event loop would drop clients without a word, and no connection to the database could be opened.
+ * Limits the number of connections, and logs when it refuses some. It stays below the limit of open files: at that limit the
+ * event loop would drop clients silently, and no connection to the database could be opened.
  */
 export function boundConnections(
   server: Server,

@@ -1,11 +1,11 @@
-/** Callers choose their user agent: it is cut, and never shown to people as it is. */
+/** Callers choose their user agent: the text is cut, and never shown to people unchanged. */
 
 /** The most characters that are kept in logs and in the database. */
 export const userAgentMax = 200
 
 /**
- * The text of a `User-Agent` header for storage: on one line, without anything that could control a terminal or
- * that has the length of a credential.
+ * The text of a `User-Agent` header for storage: on one line, without control characters and without anything as long as a
+ * credential.
  */
 export function keptAgent(header: string | undefined, max = userAgentMax): string | null {
   if (header === undefined) return null
@@ -15,7 +15,7 @@ export function keptAgent(header: string | undefined, max = userAgentMax): strin
     .slice(0, max)
 }
 
-/** The same program after an update, without numbers. */
+/** A program without version numbers, so that it is the same after an update. */
 export const agentFamily = (agent: string | null): string => (agent ?? '').replace(/[\d._]+/g, '')
 
 const browsers: readonly [RegExp, string][] = [
@@ -36,8 +36,8 @@ const systems: readonly [RegExp, string][] = [
 ]
 
 /**
- * Describes a program for a letter. It only has fixed words and one short token: a stranger must not write to a
- * person through a header, and a mail program turns anything like a host into a link.
+ * Describes a program for a letter, with fixed words and one short token: a stranger must not be able to write to a person
+ * through a header, and a mail program turns anything like a host into a link.
  */
 export function agentInWords(agent: string | null): string {
   if (agent === null || agent === '') return 'an unknown program'

@@ -15,9 +15,9 @@ const ajv = new Ajv2020({
   removeAdditional: false,
   strict: true,
   strictTypes: false,
-  // An error then has the bound that was exceeded, which the response shows.
+  // An error then has the violated limit, which the response shows.
   verbose: true,
-  // A test holds every schema against the meta-schema, whose compilation would take a tenth of each start.
+  // A test checks every schema against the meta-schema, whose compilation would take a tenth of each start.
   meta: false,
   validateSchema: false,
 })
@@ -43,8 +43,7 @@ export function isTimestamp(text: string): boolean {
 ajvFormats.default(ajv, ['email'])
 ajv.addFormat('uuid', isUuid)
 ajv.addFormat('date-time', isTimestamp)
-// The library's own keywords count the characters of every text, even of one that is clearly short or long
-// enough.
+// The library's own keywords count the characters of every text, even if its length in bytes decides.
 for (const [keyword, isWithin] of [
   ['maxLength', isAtMost],
   ['minLength', (least: number, text: string) => !isAtMost(least - 1, text)],
@@ -113,7 +112,7 @@ export function compile(schema: TSchema, root: string): Validate {
 
 interface Split {
   members: TSchema
-  /** The fault in the choice of members. */
+  /** The fault of a body that violates the choice of members. */
   choice: ((value: object) => FieldFault | null) | null
 }
 
@@ -188,7 +187,7 @@ function faultOf(error: ErrorObject, root: string): FieldFault {
   }
 }
 
-/** The holder of a real address that is not taken learns which part of it is not. */
+/** For a real address that the service refuses, the message names the refused part. */
 function nameOf(format: string, data: unknown): string {
   if (format === 'email' && typeof data === 'string' && !isAscii.test(data))
     return 'e-mail address in ASCII; write a domain beyond it in its xn-- form'

@@ -9,17 +9,17 @@
 import pg from 'pg'
 
 /**
- * The tables of the job queue, in a separate schema that the library graphile-worker makes and updates. They
- * only hold temporary jobs: a backup leaves them out, and a restore begins with an empty queue.
+ * The tables of the job queue, in a separate schema that the library graphile-worker makes and updates. The tables only hold
+ * temporary jobs: a backup leaves them out, and a restore begins with an empty queue.
  */
 export const jobSchema = 'graphile_worker'
 
-/** The newest revision of that schema in the installed library. A test compares the two. */
+/** The newest revision of the schema in the installed library. A test compares the two. */
 export const jobSchemaRevision = 20
 
 const insufficientPrivilege = '42501'
 
-/** Only loaded for a schema that lacks something. */
+/** The library is loaded only for a schema that lacks something. */
 const loadLibrary = () => import('graphile-worker')
 
 /** Runs one statement, as text or as a prepared query. */
@@ -49,7 +49,7 @@ export async function installJobQueueWithin(client: pg.ClientBase): Promise<void
   await install(client, nested(client))
 }
 
-/** Removes all waiting mail, because the data that it is about is replaced. Mail being sent is left to its sender. */
+/** Removes all waiting jobs, because a restore replaces their data. A job that runs is left to its worker. */
 export async function emptyJobQueue(client: pg.ClientBase): Promise<void> {
   if ((await jobQueueRevision(client)) === 0) return
   await client.query(
@@ -62,7 +62,7 @@ async function install(client: pg.ClientBase, query: RunStatement): Promise<void
   if ((await jobQueueRevision(client)) >= jobSchemaRevision) return
   const { Logger, runMigrations } = await loadLibrary()
   const lent = { query, release() {}, escapeIdentifier: pg.escapeIdentifier }
-  // The part of a pool that the library needs; otherwise it would open one.
+  // The part of a pool that the library needs; without a pool the library would open one.
   const pool = { connect: async () => lent, listeners: () => [() => {}] }
   try {
     await runMigrations({
@@ -88,8 +88,8 @@ async function explainRights(client: pg.ClientBase, cause: unknown): Promise<Err
 }
 
 /**
- * Runs the statements of a transaction inside another one: BEGIN, COMMIT and ROLLBACK become a savepoint, and a
- * statement outside them succeeds or fails alone, as it would without a transaction around it.
+ * Runs the statements of a transaction inside another one: BEGIN, COMMIT and ROLLBACK become a savepoint, and a statement
+ * outside them succeeds or fails alone, as it would outside a transaction.
  */
 function nested(client: pg.ClientBase): RunStatement {
   let isOpen = false

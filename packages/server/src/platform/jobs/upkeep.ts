@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type Chore, untilNone } from '../db/upkeep.ts'
 
 const rowsAtOnce = 1_000
-/** Far longer than an attempt takes: the process that locked a job this long ago was killed. */
+/** Far longer than an attempt takes: a process that locked a job so long ago was killed. */
 const stuckMinutes = 5
 /** How long a job is kept after its last attempt, for the operator. */
 export const keptDays = 7
@@ -23,7 +23,7 @@ export const pruneFailedJobs = (task: string, name: string): Chore => ({
     }),
 })
 
-/** Puts jobs of a killed process back into the queue. They may have been done already: a job is done at least once. */
+/** Puts jobs of a killed process back into the queue. Such a job may have been done already: each job is done at least once. */
 export const freeStuckJobs = (task: string, name: string): Chore => ({
   name,
   async run(client) {
@@ -38,12 +38,12 @@ export const freeStuckJobs = (task: string, name: string): Chore => ({
   },
 })
 
-/** What waits in the queue of a task, and for how long. */
+/** How many jobs wait in the queue of a task, and for how long. */
 export interface QueueState {
   readonly waiting: number
-  /** After their last attempt. */
+  /** Jobs that failed their last attempt. */
   readonly given_up: number
-  /** Seconds that the oldest has waited. */
+  /** How long the oldest job has waited, in seconds. */
   readonly oldest: number
 }
 

@@ -9,42 +9,45 @@ import { jobSchema } from './job-queue.ts'
 
 /** Jobs of a task at once, in one process. */
 const concurrency = 2
-/** One listens. A running job holds none, so that the other is enough to take jobs and to record their outcome. */
+/**
+ * One connection listens. A running job holds no connection, so that the other one is enough to take jobs and to record
+ * outcomes.
+ */
 const connections = 2
-/** NOTIFY announces a new job; polling finds one whose next attempt is due. */
+/** NOTIFY announces a new job; polling finds a job whose next attempt is due. */
 const lookMs = 5_000
 /** The pause after the worker itself has failed, for example while the database is away. */
 const reopenMs = 2_000
-/** How long a running job has to end when the service closes. Then it is interrupted, and the next worker tries it again. */
+/** How long a running job has to end when the service closes. Then the job is interrupted, and the next worker tries it again. */
 export const graceMs = 5_000
-/** After this time the close no longer waits for the database; `freeStuckJobs` finds what was running. */
+/** After this time the close no longer waits for the database; `freeStuckJobs` finds the jobs that were running. */
 const closeMs = 8_000
 
 /** One attempt at a job. */
 export interface Attempt {
-  /** What the transaction queued, as JSON. */
+  /** The JSON that the transaction queued. */
   readonly payload: unknown
-  /** 1 for the first. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
   readonly attemptsMax: number
 }
 
-/** What is done with the jobs of one name, at least once each. Every task has its own worker, so that none waits for another. */
+/** How the jobs of one name are done, at least once each. Every task has its own worker, so that no task waits for another. */
 export interface Task {
   /** The `identifier` under which transactions queue. */
   readonly name: string
   /** The name of its connections. */
   readonly connectionName: string
-  /** What the log says while no job can be done. */
+  /** What the log says while jobs cannot be done. */
   readonly stalled: string
-  /** @throws to be tried again later, after longer and longer pauses; the message is stored with the job. */
+  /** @throws to make the worker try again, after longer and longer pauses; the message is stored with the job. */
   run(attempt: Attempt, closing: AbortSignal): Promise<void>
 }
 
 /**
  * Does the jobs of a task while the service runs, and reconnects after the database was away.
- * @param connection past any pooler: it listens.
- * @returns a function that stops it, and waits for running jobs, within a bound.
+ * @param connection past any pooler, because the worker listens.
+ * @returns a function that stops the worker, and waits for running jobs, for a limited time.
  */
 export function startWorker(connection: Connection, task: Task, log: Logger): () => Promise<void> {
   const closing = new AbortController()
@@ -58,8 +61,9 @@ export function startWorker(connection: Connection, task: Task, log: Logger): ()
 }
 
 /**
- * Without error listeners a lost connection would end the process. A job runs once the standby has it as taken, and so the
- * change that queued it: `prepareClient` refuses a commit whose wait for the standby was cancelled.
+ * Without error listeners a lost connection would end the process. A job runs only once the standby has the row that marks it
+ * as taken, and so also the change that queued the job: `prepareClient` refuses a commit whose wait for the standby was
+ * cancelled.
  */
 function openPool(connection: Connection, name: string): pg.Pool {
   const pool = new pg.Pool({
@@ -89,7 +93,7 @@ async function keepRunning(pool: pg.Pool, task: Task, log: Logger, closing: Abor
 
 interface Opened {
   readonly runner: Runner
-  /** The error of the first look for jobs that failed. */
+  /** The error of the first look for jobs, if the look failed. */
   readonly failed: Promise<unknown>
 }
 
@@ -124,16 +128,16 @@ async function openRunner(pool: pg.Pool, task: Task, log: Logger): Promise<Opene
   return { runner, failed }
 }
 
-/** The part of a task's helpers that is used here. */
+/** The part of the library's helpers that is used here. */
 interface TaskHelpers {
   readonly job: { readonly attempts: number; readonly max_attempts: number }
   readonly abortSignal?: AbortSignal
 }
 
 /**
- * The library remembers the outcome of its very first look, and if that failed, for example because the database was away, each
- * later one fails in the same way: only another runner looks again.
- * @throws what failed
+ * The library remembers the outcome of its very first look for jobs. If that look failed, for example because the database was
+ * away, each later look fails in the same way, and only another runner helps.
+ * @throws the error of the first look
  */
 async function untilEnded({ runner, failed }: Opened, closing: AbortSignal): Promise<void> {
   const stop = () => void runner.stop('closing').catch(() => {})
@@ -143,7 +147,7 @@ async function untilEnded({ runner, failed }: Opened, closing: AbortSignal): Pro
     const problem = await Promise.race([runner.promise, failed])
     if (problem === undefined) return
     stop()
-    // Without a database it might not end.
+    // Without a database the runner might not end.
     await Promise.race([runner.promise, sleep(closeMs, undefined, { ref: false })])
     throw problem
   } finally {
@@ -151,7 +155,7 @@ async function untilEnded({ runner, failed }: Opened, closing: AbortSignal): Pro
   }
 }
 
-/** Logs the library's own errors. The code that runs a job logs its outcome, and its contents are never logged. */
+/** Logs the library's own errors. The code that runs a job logs the job's outcome; the job's contents are never logged. */
 const toLog =
   (log: Logger): LogFunctionFactory =>
   () =>

@@ -8,8 +8,8 @@ export interface Mailbox {
 const breaking = /[\p{Cc}\u2028\u2029]/u
 
 /**
- * Whether mail can be sent to it: one mailbox, without quotes, comments, lists or white space, which programs on
- * the way could read differently. Unpaired surrogates cannot be encoded.
+ * Whether mail can be sent to the text: one mailbox, without quotes, comments, lists or white space, which programs on the way
+ * could read differently. Unpaired surrogates cannot be encoded.
  */
 export const isSendable = (address: string): boolean =>
   address.length <= 320 && address.isWellFormed() && mailbox.test(address)
@@ -18,7 +18,7 @@ const mailbox = /^[^\s\p{Cc}"(),:;<>@[\\\]]+@(?:[^\s\p{Cc}"(),:;<>@[\\\]]+|\[[0-
 
 /**
  * Reads `Name <address>` or a bare address.
- * @returns null for anything else.
+ * @returns null for any other text.
  */
 export function readMailbox(text: string): Mailbox | null {
   const { name = '', address = text.trim() } =

@@ -5,11 +5,11 @@ import { networkOf } from '../network/client-network.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * Letters a day to addresses that did not ask for them, in the name of one person over all workspaces: the letters carry
- * words of that person, so more would let anyone with a mailbox send spam in our name.
+ * Letters a day to addresses that did not ask for them, in the name of one person over all workspaces. The letters carry words
+ * of that person, so a higher limit would let anyone with a mailbox send spam in our name.
  */
 export const lettersOfPersonMax = 200
-/** The same for all people of one network, which may be an office, or one person with many accounts. */
+/** The same for all people of one network. The network may be an office, or one person with many accounts. */
 export const lettersOfNetworkMax = 500
 
 const charge = sql('mail.charge', 'select charge_letter($1, $2) as "secondsUntilFree"')
@@ -21,7 +21,7 @@ const charge = sql('mail.charge', 'select charge_letter($1, $2) as "secondsUntil
  */
 export async function chargeLetter(tx: Tx, personId: string, ip: string | null): Promise<void> {
   await chargeOne(tx, `person ${personId}`, lettersOfPersonMax, 'A person')
-  // After the person, in every transaction: both rows stay locked until the commit.
+  // After the row of the person, in every transaction: both rows stay locked until the commit.
   if (ip !== null) await chargeOne(tx, `network ${networkOf(ip)}`, lettersOfNetworkMax, 'A network')
 }
 

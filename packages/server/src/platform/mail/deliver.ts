@@ -6,8 +6,8 @@ import type { Letter } from './letter.ts'
 import { NotSent, type Transport } from './transport.ts'
 
 /**
- * Writes a letter of one kind: reads its data, draws its token if it has one, stores the hash, and returns the
- * letter, or null if its recipient no longer exists. It runs again for each attempt, in a separate transaction.
+ * Writes a letter of one kind: reads its data, draws its token if it has one, stores the token's hash, and returns the letter,
+ * or null if its recipient no longer exists. It runs again for each attempt, in a separate transaction.
  */
 export type WriteLetter = (ids: Readonly<Record<string, string>>) => Promise<Letter | null>
 
@@ -38,7 +38,7 @@ export const attemptMs = 60_000
 
 /**
  * Writes and sends one letter.
- * @throws {NotSent} if it is to be tried again; the stored error has neither an address nor a token.
+ * @throws {NotSent} if the letter is to be tried again; the stored error has neither an address nor a token.
  */
 export const deliver = (delivery: Delivery, job: Job, closing: AbortSignal): Promise<void> =>
   rootSpan(`mail ${job.kind}`, { 'keyrail.mail.attempt': job.attempt }, () =>
@@ -86,7 +86,7 @@ async function writeAndSend(
   ids: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // A newer release beside this one may have queued a kind that only it can write.
+  // A newer release that runs beside this one may have queued a kind that only it can write.
   const write = Object.hasOwn(letters, kind) ? letters[kind] : undefined
   if (write === undefined) throw new NotSent('unknown kind', false)
   const letter = await write(ids)

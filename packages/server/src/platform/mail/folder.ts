@@ -35,13 +35,13 @@ export function openMailFolder(path: string): Transport {
         const code = error instanceof UnsafePath ? 'unsafe folder' : (error as NodeJS.ErrnoException).code
         throw new NotSent(String(code), false)
       }
-      // The letter is written: failing to remove old ones is no reason to write it again.
+      // The letter is written: if old ones cannot be removed, it must not be written again.
       await prune(postmark.at.getTime()).catch(() => {})
     },
     async verify() {
       refuse()
       await access(path, constants.W_OK | constants.X_OK).catch(error => {
-        // The first message makes the folder.
+        // The folder is made with the first message.
         if (error.code !== 'ENOENT') throw error
       })
     },
@@ -49,8 +49,8 @@ export function openMailFolder(path: string): Transport {
 }
 
 /**
- * Root checks the folder for the account that it starts the service as. It looks that account up once, with the first letter:
- * each look-up starts processes, and takes longer than writing a letter.
+ * Root checks the folder for the account that runs the service. Root looks that account up once, with the first letter: each
+ * look-up starts processes, and takes longer than writing a letter.
  */
 function createRefusal(path: string): () => void {
   let trusted: number[] | undefined
@@ -63,7 +63,7 @@ function createRefusal(path: string): () => void {
   }
 }
 
-/** Checks with the first letter, and then after an hour or many letters. */
+/** Removes old messages with the first letter, and again after an hour or many letters. */
 function createPrune(path: string): (now: number) => Promise<void> {
   let [looked, letters] = [Number.NEGATIVE_INFINITY, 0]
   return async now => {

@@ -1,13 +1,13 @@
 /** A letter to one person. All parts are plain text; a line break becomes a blank. */
 export interface Letter {
-  /** The mailbox that it goes to, as stored. */
+  /** The mailbox of the recipient, as stored. */
   readonly to: string
   readonly subject: string
   readonly greeting?: string
   readonly paragraphs: readonly string[]
-  /** Its action: a button, or in text a link on a separate line. */
+  /** The letter's action: a button, or in text a link on a separate line. */
   readonly action?: { readonly label: string; readonly url: string }
-  /** In small print. */
+  /** Text in small print. */
   readonly afterword?: string
 }
 
@@ -15,7 +15,7 @@ export interface Letter {
 const columns = 72
 
 /**
- * Others have written some of the text, such as the name of a workspace: it cannot break the line or change the
+ * Callers have written some of the text, such as the name of a workspace: such text cannot break the line or change the
  * direction.
  */
 export const onOneLine = (text: string): string =>

@@ -18,7 +18,7 @@ import type { MailSettings } from './settings.ts'
 import type { Transport } from './transport.ts'
 
 export interface MailParts extends MailSettings {
-  /** Past any pooler. */
+  /** Past any pooler, because the worker listens. */
   readonly connection: Connection
   /** The writers of letters, by kind. */
   readonly letters: Readonly<Record<string, WriteLetter>>

@@ -6,7 +6,7 @@ import { type Letter, onOneLine, renderHtml, renderText } from './letter.ts'
 export interface Postmark {
   readonly from: Mailbox
   readonly at: Date
-  /** Unique among the messages of a sender. */
+  /** The id, unique among the messages of a sender. */
   readonly id: string
 }
 
@@ -28,7 +28,7 @@ export function composeMessage(
     subject: onOneLine(letter.subject),
     date: at,
     messageId: `<${id}@${from.address.slice(from.address.lastIndexOf('@') + 1)}>`,
-    // Asks for no out-of-office replies. RFC 3834, section 5.
+    // Asks mail programs to send no out-of-office replies. RFC 3834, section 5.
     headers: { 'Auto-Submitted': 'auto-generated' },
     alternatives: [
       textPart(renderText(letter), eightBit),
@@ -44,8 +44,8 @@ export function composeMessage(
 const longestLine = 998
 
 /**
- * The library would encode every line longer than 76 columns, which breaks the link in two for a reader of the
- * source, for example in the development folder. Text that needs no encoding is sent as it is.
+ * The library would encode every line longer than 76 columns, which breaks a link in two for a person who reads the source, for
+ * example in the development folder. Text that needs no encoding is sent as it is.
  */
 function textPart(text: string, eightBit: boolean) {
   const isAscii = /^[\n\x20-\x7e]*$/.test(text)

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 /** How long a message in a folder is kept. */
 const folderDays = 30
-/** Beyond this number, the oldest are removed. */
+/** Beyond this number of messages, the oldest are removed. */
 const folderFiles = 10_000
-/** Beyond this size too: 256 MiB. */
+/** Beyond this total size, the oldest are removed too: 256 MiB. */
 const folderBytes = 268_435_456
 /** A partial file of this age was abandoned. */
 const partialHours = 24
@@ -14,8 +14,8 @@ const dayMs = 86_400_000
 const written = /^(\.?)(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d\.\d{3})Z-[a-z_]+-[0-9a-f]{12}\.eml(\.partial)?$/
 
 /**
- * Removes messages that are too old or too many. It only considers files with names in its own format, which
- * contain their age; others stay.
+ * Removes messages that are too old or too many. It only considers files with names in the format of this service, which
+ * contain the time of the message; other files stay.
  *
  * @param now in milliseconds
  * @returns how many were removed
@@ -38,7 +38,7 @@ export async function pruneFolder(
     if (!isPartial && age <= folderDays * dayMs && count < files) {
       count += 1
       size += (await lstat(join(path, name)).catch(() => null))?.size ?? 0
-      // The newest stays, however large it is.
+      // The newest message stays, however large it is.
       if (size <= bytes || count === 1) continue
     }
     await rm(join(path, name), { force: true })

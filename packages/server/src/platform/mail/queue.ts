@@ -11,27 +11,24 @@ export interface QueuedMail {
   /** The kind of letter: the name of its writer. Lower-case letters and `_`. */
   readonly kind: string
   /**
-   * What counts together: an address is sent five per hour. Letters whose number must not reveal which of them
-   * was sent share one throttle.
+   * The name of a throttle: five letters an hour are sent to an address under one name. Letters that must not reveal which of
+   * them was sent share one throttle.
    */
   readonly throttle: string
-  /** The workspace that the letter is about: letters of one use up nothing of another at the same address. */
+  /** The workspace that the letter is about: letters of one workspace use up no quota of another at the same address. */
   readonly workspaceId?: string
-  /** In the canonical form in which addresses are compared. It is hashed for the throttle and stored nowhere else. */
+  /** The address in the canonical form in which addresses are compared. It is hashed for the throttle and stored nowhere else. */
   readonly address: string
-  /**
-   * The ids with which the writer finds the letter's contents. A null id means no recipient: nothing is written
-   * when its turn comes.
-   */
+  /** The ids with which the writer finds the letter's contents. A null id means no recipient: the writer then writes nothing. */
   readonly ids: Readonly<Record<string, string | null>>
   /**
-   * Set where nothing may be lost: what an address has no space for is gathered in one letter of the kind with
-   * `_gathered`, which begins with these ids.
+   * Set for letters that must not be lost: those above the throttle are gathered in one letter of the kind with `_gathered`,
+   * which begins with these ids.
    */
   readonly isAlarm?: true
   /**
-   * Set where a client can cause the letter that has proved nothing about the address. It comes behind other letters, and
-   * the sites of such clients take turns. Not for alarms.
+   * Set if a client that has proved nothing about the address can cause the letter. Such letters are sent after other letters,
+   * and the sites of their clients take turns. Not for alarms.
    */
   readonly askedFrom?: { readonly ip: string; readonly isToVerified: boolean }
 }
@@ -43,13 +40,13 @@ const statementOf = ({ isAlarm, askedFrom }: QueuedMail) =>
   isAlarm ? queueAlarm : askedFrom === undefined ? queue : queueInTurn
 
 /**
- * Queues one message in this transaction, to be sent after its commit; silently none, or later, if the address has had
- * enough. The caller neither waits nor learns the outcome.
+ * Queues one message in this transaction, to be sent after its commit. If the address has had enough letters, the message is
+ * silently dropped, or sent later. The caller neither waits nor learns the outcome.
  */
 export const queueMail = (tx: Transaction, mail: QueuedMail): void =>
   tx.send(statementOf(mail), valuesOf(mail))
 
-/** The same in the transaction of a chore. */
+/** As `queueMail`, in the transaction of a chore. */
 export async function queueMailBy(client: pg.ClientBase, mail: QueuedMail): Promise<void> {
   await client.query(statementOf(mail).text, valuesOf(mail))
 }

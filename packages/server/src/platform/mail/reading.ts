@@ -2,7 +2,7 @@ import { readQueue } from '../jobs/upkeep.ts'
 import type { Reading } from '../observe/readings.ts'
 import { mailTask } from './queue.ts'
 
-/** What waits in the queue of mail, and for how long. */
+/** How many letters wait in the queue of mail, and for how long. */
 export const mailReading: Reading = {
   figures: [
     {

@@ -17,10 +17,10 @@ export interface SmtpRoute {
   readonly port: number
   /** TLS from the first byte on: smtps. */
   readonly secure: boolean
-  /** Whether a connection that begins without TLS upgrades to it. The certificate is verified in any case. */
+  /** Whether a connection that begins without TLS must change to TLS. The certificate is verified in any case. */
   readonly upgrade: Upgrade
   readonly login: { readonly user: string; readonly password: string } | null
-  /** Its name in EHLO and HELO; unset: what the library finds. */
+  /** The service's name in EHLO and HELO; unset: the name that the library finds. */
   readonly ehloName?: string
 }
 
@@ -65,10 +65,7 @@ function readSmtp(url: URL): SmtpRoute {
   }
 }
 
-/**
- * @param hasLogin requires TLS, because an attacker in between could read the password after removing the offer
- * of TLS.
- */
+/** @param hasLogin requires TLS, because an attacker in between could remove the offer of TLS and read the password. */
 function readUpgrade(query: URLSearchParams, hasLogin: boolean): Upgrade {
   const [[name, value], ...others] = [...query, ['tls', hasLogin ? 'required' : 'offered']] as const
   const found = upgrades.find(one => one === value)

@@ -9,7 +9,7 @@ export interface MailSettings {
   readonly from: Mailbox
 }
 
-/** As written; null if unset. */
+/** The setting as written; null if unset. */
 export interface WrittenMailSettings {
   readonly url: string | null
   readonly from: string | null

@@ -3,10 +3,10 @@ import { composeMessage } from './message.ts'
 import type { SmtpRoute } from './route.ts'
 import { NotSent, type Transport } from './transport.ts'
 
-/** Each step of a connection is given up after this time. Milliseconds. */
+/** The time limit of each step of a connection. Milliseconds. */
 export const timeouts = { dns: 10_000, connection: 10_000, greeting: 10_000, socket: 20_000 }
 
-/** A mail server. One connection per message: mail is rare. */
+/** Sends by a mail server. Each message has its own connection: mail is rare. */
 export function openSmtp({ host, port, secure, upgrade, login, ehloName }: SmtpRoute): Transport {
   const mailer = createTransport({
     host,
@@ -16,7 +16,7 @@ export function openSmtp({ host, port, secure, upgrade, login, ehloName }: SmtpR
     requireTLS: upgrade === 'required' && !secure,
     ignoreTLS: upgrade === 'never',
     ...(login !== null && { auth: { user: login.user, pass: login.password } }),
-    // A login that the server does not ask for is an error in the settings, so mail is not sent without it.
+    // If the server does not ask for the login that is set, the settings are wrong, and mail is not sent without the login.
     forceAuth: login !== null,
     dnsTimeout: timeouts.dns,
     connectionTimeout: timeouts.connection,
@@ -44,10 +44,7 @@ interface Failure {
   readonly response?: string
 }
 
-/**
- * Only "no such mailbox" is permanent. Everything else is retried, because accounts, limits and certificates get
- * fixed.
- */
+/** Only "no such mailbox" is permanent. Every other error is retried, because accounts, limits and certificates get fixed. */
 function notSent({ code, command, responseCode, response = '' }: Failure): NotSent {
   const detail = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1]
   const parts = [code ?? 'unknown', command, responseCode, detail].filter(part => part !== undefined)
@@ -57,12 +54,12 @@ function notSent({ code, command, responseCode, response = '' }: Failure): NotSe
 
 /** Classes of RFC 3463 that say something about the recipient: 5.1 is an address, 5.2 a mailbox, 5.4.310 a domain without DNS. */
 const ofMailbox = /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.\d+|4\.310)$/
-/** Answers that mean the mailbox where no class says otherwise: does not exist, has moved. */
+/** Answers that mean a missing mailbox if no class says otherwise: does not exist, has moved. */
 const mailboxCodes = new Set([550, 551])
 
 /**
- * What a server refuses for good. A relay that does not take mail from this service, its sender or its greeting often says so only
- * after the recipient (Postfix by default), with the codes 504, 530, 550, 553 and 554: the mailbox is not missing.
+ * Codes of a permanent refusal. A relay that does not take mail from this service, its sender or its greeting often says so
+ * only after the recipient (Postfix by default), with the codes 504, 530, 550, 553 and 554, although the mailbox exists.
  */
 function refusedPartOf(
   command: string | undefined,

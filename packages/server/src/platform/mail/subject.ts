@@ -1,12 +1,12 @@
 /**
- * What a program that shows mail could turn into a link: a scheme, an IPv4 address, or a name with a dot before a part
- * that could be a top-level domain.
+ * Text that a mail program could turn into a link: a scheme, an IPv4 address, or a name with a dot before a part that could be
+ * a top-level domain.
  */
 const page = /:\/\/|\d{1,3}(?:\.\d{1,3}){3}|[\p{L}\p{N}-]\.(?:xn--[a-z\d-]{2,}|\p{L}[\p{L}\p{M}]+)/iu
 
 /** Whether text that somebody else chose holds the address of a page, or something like it. */
 const namesPage = (text: string): boolean =>
-  // Invisible characters could divide a name for us and not for its reader; other dots count as dots, as in host names.
+  // Invisible characters could divide a name for this code but not for its reader; other dots count as dots, as in host names.
   page.test(
     text
       .normalize('NFKC')
@@ -15,10 +15,10 @@ const namesPage = (text: string): boolean =>
   )
 
 /**
- * A name that somebody else chose, for the subject or the text of a letter. One that holds the address of a page is left out: a
- * program would show a link of a stranger in a letter of ours.
+ * A name that somebody else chose, for the subject or the text of a letter. A name with the address of a page is left out,
+ * because a mail program would show a stranger's link in a letter of ours.
  * @param name null: the recipient's address is unverified.
- * @param instead what stands there then.
+ * @param instead the text in place of a name that is left out.
  */
 export const nameInLetter = (name: string | null, instead: string): string =>
   name === null || namesPage(name) ? instead : name

@@ -9,21 +9,21 @@ export interface Transport {
    */
   send(letter: Letter, kind: string, postmark: Postmark, signal: AbortSignal): Promise<void>
   /**
-   * Checks whether it could send, and sends nothing.
+   * Checks whether the transport could send, and sends nothing.
    * @throws the obstacle.
    */
   verify(): Promise<void>
 }
 
-/** How the error of a job begins whose sender was refused. */
+/** The beginning of the error of a job whose sender was refused. */
 export const senderRefused = 'sender refused'
 
-/** Why a letter was not sent. It only contains codes: a server's words may quote the address. */
+/** Why a letter was not sent. The error only contains codes, because a server's words may quote the address. */
 export class NotSent extends Error {
   override name = 'NotSent'
   readonly code: string
   readonly isFinal: boolean
-  /** The mail server takes no mail from this service: an operator must change a setting, here or there. */
+  /** The mail server takes no mail from this service: an operator must change a setting, of the service or of the server. */
   readonly isSenderRefused: boolean
   constructor(code: string, isFinal: boolean, isSenderRefused = false) {
     super(`${isSenderRefused ? senderRefused : 'not sent'}: ${code}`)

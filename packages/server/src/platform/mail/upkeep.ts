@@ -36,17 +36,17 @@ export const pruneLetterCounts: Chore = {
     }),
 }
 
-/** Mail after its last attempt, kept for a while for the operator. */
+/** Mail that failed its last attempt, kept for a while for the operator. */
 export const pruneFailedMail = pruneFailedJobs(mailTask, 'given-up mail')
 
 /** Puts mail of a killed process back into the queue. It may have been sent already: mail is sent at least once. */
 export const freeStuckMail = freeStuckJobs(mailTask, 'mail of a killed process')
 
-/** The number of kept messages that had their last attempt. */
+/** The number of kept messages that failed their last attempt. */
 export const countGivenUpMail = async (client: pg.ClientBase): Promise<number> =>
   (await readQueue(client, mailTask)).given_up
 
-/** The number of messages in the queue, given up or not, whose last attempt ended because the mail server refuses the sender. */
+/** The number of messages in the queue, given up or not, whose last attempt failed because the mail server refuses the sender. */
 export async function countSenderRefused(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query(
     `select count(*)::int as count from graphile_worker.jobs

@@ -6,15 +6,15 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** A range of addresses. An IPv4-mapped IPv6 address is the IPv4 address, in ranges and in compared addresses. */
+/** A range of addresses. An IPv4-mapped IPv6 address is treated as the IPv4 address, in ranges and in compared addresses. */
 export interface Network {
   readonly first: ipaddr.IPv4 | ipaddr.IPv6
   readonly bits: number
 }
 
-/** `10.0.0.0/8`, or a single address. The prefix has no sign, no leading zero and no more than three digits. */
+/** `10.0.0.0/8`, or a single address. The prefix has no sign, no leading zero and at most three digits. */
 const form = /^([0-9a-f.:]+)(?:\/(0|[1-9]\d{0,2}))?$/i
-/** The IPv4 address begins after this many bits of an IPv4-mapped address. */
+/** In an IPv4-mapped address, the IPv4 address begins after this many bits. */
 const mappedBits = 96
 
 /**
@@ -23,7 +23,7 @@ const mappedBits = 96
  */
 export function readNetwork(text: string): Network | string {
   const [, address = '', prefix] = form.exec(text) ?? []
-  // Strict: the library also accepts 010.1 and 0x7f000001.
+  // This check is strict: the library also accepts 010.1 and 0x7f000001.
   const version = isIP(address)
   if (version === 0) return 'must be an IPv4 or IPv6 address, with or without a prefix length'
   const given = parseAddress(address)
@@ -39,7 +39,7 @@ export function readNetwork(text: string): Network | string {
   return { first: given, bits: length }
 }
 
-/** The bits of a byte after a prefix, of which this many reach into the byte. */
+/** The bits of a byte that a prefix leaves free, if the prefix covers this many. */
 const hostMask = (bits: number) => (bits >= 8 ? 0 : bits <= 0 ? 0xff : 0xff >> bits)
 
 /** One text for each range: IPv6 as in RFC 5952, and always with the prefix length. */
@@ -53,7 +53,7 @@ export const isWithin = (inner: Network, outer: Network): boolean =>
   inner.bits >= outer.bits && has(outer, inner.first)
 
 /**
- * Whether an address is in one of the ranges. An invalid address is in none.
+ * Whether an address is in one of the ranges. An invalid address is in no range.
  * @param address of a connection, or as a trusted proxy has written it.
  */
 export function isInside(networks: readonly Network[], address: string | undefined): boolean {
@@ -66,8 +66,8 @@ export function isInside(networks: readonly Network[], address: string | undefin
 const compatible = /^::(\d+)\.(\d+)\.(\d+)\.(\d+)/
 
 /**
- * The library takes the deprecated form `::192.0.2.1`, as systems write `::c000:201`, for the IPv4-mapped address of
- * `192.0.2.1`, which is another one.
+ * The library takes the deprecated form `::192.0.2.1`, which systems write as `::c000:201`, for the IPv4-mapped address of
+ * `192.0.2.1`, which is a different address.
  */
 export const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
   ipaddr.parse(address.replace(compatible, (_, ...bytes: string[]) => `::${hexOf(bytes)}`))
@@ -80,6 +80,6 @@ function has({ first, bits }: Network, address: ipaddr.IPv4 | ipaddr.IPv6): bool
   return address instanceof ipaddr.IPv6 && address.match(first, bits)
 }
 
-/** Reads stored ranges, which are valid. An invalid one would match nothing, so that it admits no caller. */
+/** Reads stored ranges, which are valid. An invalid range would match no address, and so admit no caller. */
 export const readStoredNetworks = (texts: readonly string[]): Network[] =>
   texts.map(readNetwork).filter(network => typeof network !== 'string')

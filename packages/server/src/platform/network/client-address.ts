@@ -14,7 +14,7 @@ export function readAddress(text: string): string | null {
   const written = bracketed ?? withPort.exec(given)?.[1] ?? given
   // A zone names a network card of the machine that wrote it.
   const address = written.split('%', 1)[0] ?? ''
-  // Strict: the library also reads 010.1 and 0x7f000001.
+  // This check is strict: the library also reads 010.1 and 0x7f000001.
   const version = isIP(address)
   if (version === 0 || (bracketed !== undefined && version === 4)) return null
   const read = parseAddress(address)
@@ -28,9 +28,9 @@ const inBrackets = /^\[([^\]]*)\](?::\d{1,5})?$/
 const withPort = /^([\d.]+):\d{1,5}$/
 
 /**
- * The address before the trusted proxies. Each of them has added the address that it was called from at the end of the header.
- * An invalid one ends the list: who wrote the rest is unknown. The first address from the right that is not in a trusted
- * network ends it too: everybody can have written what is left of it.
+ * The address before the trusted proxies. Each trusted proxy has added the address of its caller at the end of the header. From
+ * the right, the search ends at the first address outside the trusted networks, or before an invalid one: nobody knows who wrote
+ * the text to its left.
  *
  * @param remote the address of the connection; absent for a socket that has none
  * @param forwarded the header `X-Forwarded-For`

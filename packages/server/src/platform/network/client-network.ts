@@ -1,22 +1,21 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * The network for which a client's failures are counted: an IPv4 address, or the /64 of an IPv6 one, because a
- * client with one address of it has them all. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) is the IPv4
- * one.
+ * The network for which a client's failures are counted: an IPv4 address, or the /64 of an IPv6 one, because a client with one
+ * address of a /64 has all of them. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) counts as the IPv4 address.
  */
 export const networkOf = (ip: string): string => prefixOf(ip, 4)
 
 /**
- * The party of a client in the lines where strangers take turns: an IPv4 address, or the /48 of an IPv6 one. A provider
- * gives a customer up to a /48, which is 65,536 networks.
+ * The party of a client where strangers take turns: an IPv4 address, or the /48 of an IPv6 one. A provider gives a customer up
+ * to a /48, which is 65,536 networks.
  */
 export const siteOf = (ip: string): string => prefixOf(ip, 3)
 
 /** The first groups of an IPv6 address, of 16 bits each; an IPv4 address as it is. */
 function prefixOf(ip: string, count: number): string {
   const address = ip.split('%', 1)[0] ?? ''
-  // A proxy may send anything here; what is kept is no longer than an address can be.
+  // A proxy may send any text here; the text that is kept is no longer than an address can be.
   if (!isIPv6(address)) return address.slice(0, 45)
   const groups = groupsOf(address)
   const [a = 0, b = 0] = groups.slice(6)

@@ -1,6 +1,9 @@
 import { type Network, readNetwork } from './cidr.ts'
 
-/** The proxies whose `X-Forwarded-For` counts: so many in front of the service, at any address, or those in these networks. */
+/**
+ * The proxies whose `X-Forwarded-For` counts: so many proxies in front of the service, at any address, or the proxies in these
+ * networks.
+ */
 export type TrustedProxies = number | readonly Network[]
 
 /**

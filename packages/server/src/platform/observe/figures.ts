@@ -4,13 +4,13 @@ import type { Metrics, Sample } from './metrics.ts'
 export interface Figure {
   readonly name: string
   readonly help: string
-  /** Asked before each scrape reads. It must not throw. */
+  /** Called before each scrape reads the figures. It must not throw. */
   readonly before?: () => Promise<void>
-  /** A number is a count since the start. */
+  /** Returns samples, or a number: a count since the start. */
   readonly read: () => readonly Sample[] | number
 }
 
-/** Figures of one name and help are shown as one, with the samples of all. */
+/** Figures with the same name and help are shown as one figure, with the samples of all. */
 export function watchFigures(
   metrics: Pick<Metrics, 'watch' | 'watchTotal' | 'beforeScrape'>,
   figures: readonly Figure[],
@@ -23,7 +23,7 @@ export function watchFigures(
   }
 }
 
-/** How near any workspace is to a limit. */
+/** How near the fullest workspace is to a limit. */
 export const nearestToLimit = (limit: string, nearest: () => number): Figure => ({
   name: 'keyrail_workspace_limit_ratio',
   help: 'How near any workspace is to a limit; 1 is at the limit.',

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 /** Where log lines go: it neither blocks nor holds the process, whatever the descriptor does. */
 export interface LogOutput {
   write(line: string): void
-  /** Writes what waits, as far as the descriptor takes it within the bound. Called by `log.flush()`, and before an exit. */
+  /** Writes the waiting lines, as far as the descriptor takes them in time. Called by `log.flush()`, and before an exit. */
   flush(done?: (error?: Error) => void): void
   /** Lines that were dropped so far. */
   readonly dropped: number
@@ -26,13 +26,13 @@ interface Parts {
 
 /** How often a descriptor that takes nothing is tried again. */
 const retryMs = 100
-/** The same during a flush. */
+/** The same interval during a flush. */
 const flushRetryMs = 10
 
 /**
- * Writes the lines of one turn of the event loop at once: one write per line took an eighth of a cheap request. Nothing
- * waits longer than that turn, unless the descriptor takes no more: a pipe that no process reads, a full disk. Then lines
- * wait, those beyond the bound are dropped, and once half of the space is free again a line says how many.
+ * Writes the lines of one turn of the event loop at once: one write per line took an eighth of a cheap request. A line waits
+ * longer only if the descriptor takes no more: a pipe that no process reads, a full disk. Then lines wait, lines above the
+ * limit are dropped, and once half of the space is free again a line says how many are missing.
  */
 export function openLogOutput(parts: Parts): LogOutput {
   const { fd, unblock, describeDropped, bytesMax = 2 ** 20, flushMs = 1_000, sleep = block } = parts
@@ -45,7 +45,7 @@ export function openLogOutput(parts: Parts): LogOutput {
   let isDropping = false
   let retry: NodeJS.Timeout | undefined
   let isScheduled = false
-  /** What is left of the time for flushes: one that was in vain is not followed by another. */
+  /** The time left for flushes. A flush in vain uses it up, so that no second one waits; a successful write restores it. */
   let flushMsLeft = flushMs
 
   const held = () => rest.length + lineBytes
@@ -108,7 +108,7 @@ export function openLogOutput(parts: Parts): LogOutput {
       setImmediate(writeOut)
     },
     flush(done) {
-      // A reader may come back within the time. A full disk seldom does, and a pipe without a reader never.
+      // A reader may come back in time. A full disk seldom gets space, and a pipe without a reader never gets one.
       while (writeOut() === 'EAGAIN' && flushMsLeft > 0) {
         sleep(flushRetryMs)
         flushMsLeft -= flushRetryMs

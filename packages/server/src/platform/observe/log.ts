@@ -3,7 +3,7 @@ import { type LogOutput, openLogOutput } from './log-output.ts'
 
 export type { Logger }
 
-/** Fields that no log line may contain at any depth. The service logs none of them on purpose. */
+/** Fields that no log line may contain at any depth. The service never logs one of them on purpose. */
 const secretFields = [
   'authorization',
   'key',
@@ -14,7 +14,7 @@ const secretFields = [
   'connectionString',
 ]
 
-/** The configured level of each log, and the loggers that were made of it: their level does not follow. */
+/** The configured level of each log, and the loggers that were made of it: a child's level does not follow its parent's. */
 const families = new WeakMap<Logger, { level: string; loggers: Logger[] }>()
 
 /** Structured logs, one JSON object per line. */
@@ -44,20 +44,20 @@ export function createLog(level: string, destination?: DestinationStream): Logge
 export function toggleDebug(log: Logger): void {
   const { level, loggers } = families.get(log) ?? { level: log.level, loggers: [log] }
   const next = log.level === level ? 'debug' : level
-  // In the louder of the two, so that the change itself is seen.
+  // Logged while the more verbose level is set, so that the change itself is seen.
   if (next === 'debug') for (const logger of loggers) logger.level = next
   log.info({ log_level: next }, 'log level changed')
   for (const logger of loggers) logger.level = next
 }
 
-/** Not in the documentation of Node, which has no other way. Absent for a file. */
+/** The handle is not in the documentation of Node, which has no other way. A file has no handle. */
 interface Handled {
   _handle?: { setBlocking?(isBlocking: boolean): unknown }
 }
 
 let opened: LogOutput | undefined
 
-/** One output for the process, however many loggers it has. */
+/** The one output of the process, however many loggers it has. */
 function standardOutput(): LogOutput {
   if (opened === undefined) {
     const { fd, isTTY, _handle } = process.stdout as typeof process.stdout & Handled
@@ -72,13 +72,13 @@ function standardOutput(): LogOutput {
 /** How many lines standard output did not take in time. */
 export const linesDropped = (): number => opened?.dropped ?? 0
 
-/** At any level: it is about the log itself. */
+/** Logged at any level, because the line is about the log itself. */
 const describeDropped = (lines: number) =>
   `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lines},"msg":"log lines were dropped: standard output took no more"}\n`
 
 /**
- * Describes an error for the log: what and where. The driver's `detail` and `parameters` quote row values, so
- * only the code, constraint and message of a database error are kept.
+ * Describes an error for the log: its message and where it occurred. The driver's `detail` and `parameters` quote row values,
+ * so only the code, constraint and message of a database error are kept.
  */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) }

@@ -7,7 +7,7 @@ import { boundSockets, socketLimits } from '../http/sockets.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Not imported, as in `server.ts`. */
+/** Not imported, for the reason in `server.ts`. */
 const { createServer } = process.getBuiltinModule('node:http')
 
 interface MetricsNeeds {
@@ -20,7 +20,7 @@ interface MetricsNeeds {
 }
 
 const type = 'text/plain; version=0.0.4; charset=utf-8'
-/** Connections at once; a scraper keeps one. `sockets.ts` keeps so many files free of clients. */
+/** Connections at once; a scraper keeps one. `sockets.ts` keeps this many files free of clients. */
 export const metricsConnectionsMax = 32
 
 /**
@@ -37,7 +37,7 @@ export async function serveMetrics({
   config,
 }: MetricsNeeds): Promise<Server> {
   let reading: Promise<Buffer> | null = null
-  /** Scrapes at one time share one text. */
+  /** Scrapes at the same time share one text. */
   const read = (): Promise<Buffer> => {
     reading ??= metrics
       .text()

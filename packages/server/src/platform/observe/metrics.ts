@@ -17,8 +17,8 @@ export interface Sample {
 }
 
 /**
- * What became of a request: `failed` is a 500, `turned_away` a 503 for lack of space, `unavailable` any other 503, such as of the
- * store. `gone` means that the client hung up, which says nothing of the service.
+ * The outcome of a request: `failed` is a 500, `turned_away` a 503 for lack of space, `unavailable` any other 503, for example
+ * if the store is away. `gone` means that the client hung up, which is no fault of the service.
  */
 export const requestOutcomes = ['answered', 'failed', 'turned_away', 'unavailable', 'gone'] as const
 export type RequestOutcome = (typeof requestOutcomes)[number]
@@ -26,37 +26,40 @@ export type RequestOutcome = (typeof requestOutcomes)[number]
 /** Everything that the service counts, in Prometheus' base units. A label never contains an id or a raw path. */
 export interface Metrics extends DbObserver, LaneObserver, UpkeepObserver {
   requestEnded(method: string, route: string, status: number, seconds: number): void
-  /** Counts every request, held or not, from 0 for each outcome: a rule sees the first one as an increase. */
+  /** Counts every request, held or not. Each outcome is shown from 0 on, so that a rule sees the first one as an increase. */
   requestCounted(outcome: RequestOutcome): void
-  /** A held poll was answered. Its duration is the client's choice, and says nothing of the service. */
+  /** A held poll was answered. The client chooses its duration, which is no measure of the service. */
   heldPollEnded(): void
   /** A connection was closed at once, for lack of space. */
   connectionRefused(): void
-  /** Counts the verdicts of one kind, from 0 for each of these. */
+  /** Counts the verdicts of one kind, each of these from 0 on. */
   verdictCounter(kind: string, verdicts: readonly string[]): (verdict: string) => void
   /** A workspace was created. */
   workspaceCreated(): void
   /** A node acknowledged a change, this long after the change. */
   changeAcknowledged(seconds: number): void
-  /** A call of Redis failed, and with it all checks that it carried. */
+  /** A call of Redis failed, and with it all checks that the call carried. */
   redisFailed(): void
   /** A password was hashed, or compared with a real or a stand-in hash. */
   passwordHashed(): void
   /** A security event was dropped, for lack of space while the database is away. */
   securityEventDropped(): void
-  /** Counts the outcomes of mail, from 0 for each of these kinds. */
+  /** Counts the outcomes of mail, for each of these kinds from 0 on. */
   mailCounter(kinds: readonly string[]): CountMail
-  /** Reads a figure at every scrape; without a sample, none is shown. @param labels their names, of a figure that may have no sample. */
+  /**
+   * Reads a figure at every scrape; without a sample, no figure is shown. @param labels their names, if the figure may have no
+   * sample.
+   */
   watch(name: string, help: string, read: () => readonly Sample[], labels?: readonly string[]): void
   /** Reads a count at every scrape. */
   watchTotal(name: string, help: string, read: () => number): void
-  /** Runs before a scrape reads its figures. It must not throw. */
+  /** Runs before a scrape reads figures. It must not throw. */
   beforeScrape(run: () => Promise<void>): void
   /** Prometheus text format 0.0.4. */
   text(): Promise<string>
 }
 
-/** Without a metrics port nothing is counted, because nothing could read it. */
+/** Without a metrics port nothing is counted, because nothing could read the counts. */
 export const uncounted: Metrics = {
   requestEnded() {},
   requestCounted() {},

@@ -26,7 +26,7 @@ export const platformFigures = (watched: Watched): readonly Figure[] => [
   {
     name: 'keyrail_degraded',
     help: 'Why `/readyz` says `degraded`: 1 while it does, else 0.',
-    // Other figures show a database that does not answer.
+    // If the database does not answer, other figures show it.
     before: async () => void (await watched.readiness.check().catch(() => {})),
     read: () =>
       degradations.map(reason => ({

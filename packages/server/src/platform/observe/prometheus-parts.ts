@@ -11,8 +11,8 @@ const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 
 const laneBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
- * How long requests took, by route, and what became of them. The outcomes are few, so each begins at 0. A series of the histogram
- * begins with its first request: no rule may wait for the first one of a route or a status.
+ * How long requests took, by route, and their outcomes. The outcomes are few, so each begins at 0. A series of the histogram
+ * begins with its first request: a rule must not depend on the first request of a route or a status.
  */
 export function requestMetrics(register: Registry): Pick<Metrics, 'requestEnded' | 'requestCounted'> {
   const duration = new Histogram({
@@ -22,7 +22,7 @@ export function requestMetrics(register: Registry): Pick<Metrics, 'requestEnded'
     buckets: durationBuckets,
     registers: [register],
   })
-  // So that the histogram is in the first scrape, and a rule on it has a figure.
+  // The histogram is in the first scrape, so that a rule on it always has a figure.
   duration.zero({ method: 'GET', route: '/healthz', status: '200' })
   const requests = new Counter({
     name: 'keyrail_requests_total',
@@ -48,7 +48,7 @@ export function requestMetrics(register: Registry): Pick<Metrics, 'requestEnded'
   }
 }
 
-/** What lanes do, from 0 for each lane as soon as it is open. */
+/** Metrics of lanes, from 0 for each lane as soon as it is open. */
 export function laneMetrics(register: Registry): Omit<LaneObserver, keyof RefusalObserver> {
   const labelNames = ['lane'] as const
   const registers = [register]
@@ -92,7 +92,7 @@ export function laneMetrics(register: Registry): Omit<LaneObserver, keyof Refusa
   }
 }
 
-/** What the database refuses, from 0 for each reason, so that the first refusal is an increase. */
+/** Refusals of the database, from 0 for each reason, so that the first refusal is an increase. */
 export function refusalMetrics(register: Registry): RefusalObserver {
   const refusals = new Counter({
     name: 'keyrail_database_refusals_total',
@@ -104,7 +104,7 @@ export function refusalMetrics(register: Registry): RefusalObserver {
   return { databaseRefused: reason => refusals.inc({ reason }) }
 }
 
-/** Rounds of upkeep in this process; another process may have the next one. */
+/** Rounds of upkeep in this process; another process may have the next round. */
 export function upkeepMetrics(register: Registry): Omit<UpkeepObserver, keyof RefusalObserver> {
   const last = new Gauge({
     name: 'keyrail_upkeep_last_success_timestamp_seconds',

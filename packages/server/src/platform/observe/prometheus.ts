@@ -3,7 +3,7 @@ import { outcomes } from '../mail/deliver.ts'
 import type { Metrics } from './metrics.ts'
 import { laneMetrics, refusalMetrics, requestMetrics, upkeepMetrics } from './prometheus-parts.ts'
 
-/** From a held poll that hears at once to a node that polls every minute, in seconds. */
+/** From a held poll that is answered at once to a node that polls every minute, in seconds. */
 const propagationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300]
 
 type Scraped = 'watch' | 'watchTotal' | 'beforeScrape' | 'text'

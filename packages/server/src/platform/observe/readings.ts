@@ -7,7 +7,7 @@ import type { Metrics, Sample } from './metrics.ts'
 /** Figures of all workspaces together, which one query at each scrape reads from the database. */
 export interface Reading {
   readonly figures: readonly Figure[]
-  /** Reads them as the role that owns the tables. @returns samples by the names of the figures. */
+  /** Reads the figures as the role that owns the tables. @returns samples by the names of the figures. */
   read(client: pg.ClientBase): Promise<Readonly<Record<string, readonly Sample[]>>>
 }
 
@@ -24,12 +24,12 @@ interface ReadingsParts {
   readonly log: Logger
 }
 
-/** Prometheus gives a scrape 10 s. A database that takes longer than this has no figures. */
+/** Prometheus gives a scrape 10 s. If the database takes longer than this, its figures are left out. */
 const readMs = 3_000
 
 /**
- * Shows the figures, and whether the database answered. A figure that cannot be read is missing, and never an old one. It
- * opens a connection for each scrape: that proves that the database takes new ones, and holds none in between.
+ * Shows the figures, and whether the database answered. A figure that cannot be read is left out; an old one is never shown.
+ * Each scrape opens a connection: this proves that the database accepts new connections, and holds none in between.
  */
 export function watchStore({ connection, readings, metrics, log }: ReadingsParts): void {
   let samples: Record<string, readonly Sample[]> = {}
@@ -47,7 +47,7 @@ export function watchStore({ connection, readings, metrics, log }: ReadingsParts
       next[up.name] = [{ value: 1 }]
       for (const reading of readings) await readOne(client, reading, next)
     } catch {
-      // `keyrail_database_up` says it.
+      // `keyrail_database_up` shows the failure.
     } finally {
       clearTimeout(timer)
       await client?.end().catch(() => {})
@@ -58,7 +58,7 @@ export function watchStore({ connection, readings, metrics, log }: ReadingsParts
     try {
       Object.assign(into, await reading.read(client))
     } catch (error) {
-      // The others can still be read, unless the connection is lost.
+      // Later figures can still be read, unless the connection is lost.
       log.warn({ err: error, figures: reading.figures.map(({ name }) => name) }, 'figures could not be read')
     }
   }
@@ -77,7 +77,7 @@ const up: Figure = {
 }
 
 /**
- * Whether the address of the database leads to a standby, on which nothing can be changed, and the timeline there. Processes with
+ * Whether the address of the database leads to a standby, on which nothing can be changed, and its timeline. Processes with
  * different timelines have different primaries.
  */
 export const recoveryReading: Reading = {

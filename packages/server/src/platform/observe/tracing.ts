@@ -12,8 +12,8 @@ import type { Logger } from './log.ts'
 import type { TraceParent } from './traceparent.ts'
 
 /**
- * Spans of OpenTelemetry, while the operator loads its SDK (docs/operations.md). Without it, work runs as if this file were
- * not there, and not even the API is loaded. Like the API itself, it is one for the process.
+ * Spans of OpenTelemetry, if the operator loads its SDK (docs/operations.md). Without the SDK, work runs as if this file did
+ * not exist, and the API is not loaded. Like the API itself, the tracer is one for the process.
  */
 let open: { api: typeof import('@opentelemetry/api'); tracer: Tracer } | null = null
 
@@ -29,7 +29,7 @@ export async function openTracing(version: string, log: Pick<Logger, 'warn'>): P
   open = { api, tracer: api.trace.getTracer('keyrail', version) }
 }
 
-/** By its form: the SDK may have another copy of the API, with other classes. */
+/** Recognised by its form: the SDK may have another copy of the API, with other classes. */
 const isProxy = (provider: TracerProvider): provider is ProxyTracerProvider => 'getDelegateTracer' in provider
 
 /** How long the close of the service waits for the SDK to send its last spans. */
@@ -43,14 +43,14 @@ export async function flushTracing(): Promise<void> {
   await Promise.race([sdk.forceFlush?.().catch(() => {}), sleep(flushMs, undefined, { ref: false })])
 }
 
-/** Runs work in a span below the present one. An error of the work is marked without its message, which may quote values. */
+/** Runs work in a span below the current one. An error of the work is marked without its message, which may quote values. */
 export function span<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
   if (open === null) return work()
   const { api, tracer } = open
   return tracer.startActiveSpan(name, { kind: api.SpanKind.CLIENT, attributes }, own => finish(own, work))
 }
 
-/** The same for work that no request waits for. */
+/** As `span`, for work that no request waits for. */
 export function rootSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
   if (open === null) return work()
   const { api, tracer } = open
@@ -77,7 +77,7 @@ function markFailed(own: Span, type = 'unknown'): void {
 /** The span of a request, and the context in which it is handled. */
 export interface RequestSpan {
   readonly traceId: string
-  /** Runs a part of the request below the span. */
+  /** Runs a part of the request in the span. */
   run(part: () => void): void
   end(status: number): void
 }
@@ -107,7 +107,7 @@ export function requestSpan(method: string, route: string, parent: TraceParent |
   }
 }
 
-/** Headers that pass the present trace on to another server; none without a trace. */
+/** Headers that pass the current trace on to another server; none without a trace. */
 export function traceHeaders(): Record<string, string> {
   const headers: Record<string, string> = {}
   open?.api.propagation.inject(open.api.context.active(), headers)

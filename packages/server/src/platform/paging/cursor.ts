@@ -20,7 +20,7 @@ export interface Cursors {
 const tagLength = 16
 
 export function createCursors(secret: Buffer): Cursors {
-  // From bytes, Node makes a key object for each HMAC, 8 us of its 9.5.
+  // A key object: from bytes, Node would make one for each HMAC, which takes 8 us of 9.5.
   const key = createSecretKey(secret)
   const tag = (list: string, workspaceId: string, position: string) =>
     createHmac('sha256', key)
@@ -46,14 +46,14 @@ export function createCursors(secret: Buffer): Cursors {
 
 /** The envelope of a page, with its cursor. */
 const envelopeBytes = 1_024
-/** What the names of its members add to a row, and the most by which JSON is longer than a text in the store. */
+/** The bytes that the names of a row's members add to it, and the most by which a text is longer in JSON than in the store. */
 const namesBytes = 2_048
 const escapedTimes = 6
 
 /**
- * Makes the list envelope from up to one row more than the limit, which shows whether there are more. The page ends before
- * it would be too large, after at least one row.
- * @param seal makes the cursor of the next page from the last row of this one.
+ * Makes the list envelope from up to one row more than the limit; the extra row shows that there is a next page. The page ends
+ * before it would be too large, after at least one row.
+ * @param seal makes the cursor of the next page from the last row of this page.
  */
 export function page<Row, Item>(
   { rows, bytes, isCut }: Listed<Row>,
@@ -62,7 +62,7 @@ export function page<Row, Item>(
   seal: (last: Row) => string,
 ) {
   const bytesMax = pageLimits.bytesMax - envelopeBytes
-  // Most pages are so small that measuring them would be in vain.
+  // Most pages are so small that they need no measuring.
   const isMeasured = bytes * escapedTimes + rows.length * namesBytes > bytesMax
   const data: Item[] = []
   let size = 0

@@ -6,11 +6,11 @@ import { type Listed, pageLimits } from './listed.ts'
 export interface ListBounds {
   /** The rows that the statement returns at most. */
   readonly most: number
-  /** The most bytes of rows; by default, those of a page. */
+  /** The most bytes of rows; by default, the most bytes of a page. */
   readonly bytesMax?: number
 }
 
-/** Reserves memory for so many bytes more. @throws {NoCapacity} if there is none. */
+/** Reserves memory for so many more bytes. @throws {NoCapacity} if there is none. */
 export type HoldRows = (bytes: number) => void
 
 /** Counts the rows of all lists of one transaction. */
@@ -23,8 +23,8 @@ export function totalOf(hold: HoldRows | null): HoldRows {
 }
 
 /**
- * The statement of a list. Its rows are read up to a number of bytes, and at least one of them. Each is reserved before it
- * is kept; without memory, the list fails once its statement has ended, so that the connection stays usable.
+ * The statement of a list. Its rows are read up to a number of bytes, but at least one row. Memory for each row is reserved
+ * before the row is kept; without memory, the list fails once its statement has ended, so that the connection stays usable.
  */
 export function toListLeg<Row>(
   statement: Statement,

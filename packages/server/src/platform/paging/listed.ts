@@ -4,16 +4,16 @@
  */
 export const pageLimits = { bytesMax: 4 * 1_048_576 }
 
-/** The rows of a list, as far as they were read. `page` makes a page of them. */
+/** The rows of a list, as far as they were read. `page` makes a page of the rows. */
 export interface Listed<Row> {
   readonly rows: readonly Row[]
-  /** Their size, as the store sent them. */
+  /** The size of the rows, as the store sent them. */
   readonly bytes: number
   /** Whether there are more rows, which were left out because of their size. */
   readonly isCut: boolean
 }
 
-/** Changes the rows, and leaves none out: `page` reads from their number whether there are more. */
+/** Changes the rows, but must leave none out: from their number `page` learns whether there are more. */
 export const mapListed = <Row, To>({ rows, ...rest }: Listed<Row>, to: (row: Row) => To): Listed<To> => ({
   ...rest,
   rows: rows.map(to),
@@ -22,7 +22,7 @@ export const mapListed = <Row, To>({ rows, ...rest }: Listed<Row>, to: (row: Row
 /** For a list that has at most one row, which was read with its statement's `query`. */
 export const listedOne = <Row>(rows: readonly Row[]): Listed<Row> => ({
   rows: rows.slice(0, 1),
-  // Unknown: so `page` measures it.
+  // The size is unknown, so `page` measures it.
   bytes: pageLimits.bytesMax,
   isCut: false,
 })

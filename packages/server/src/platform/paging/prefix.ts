@@ -21,7 +21,7 @@ export function prefixRange(prefix: string): PrefixRange {
 
 /** What the parameter `q` of a list can find. */
 export interface Search {
-  /** A whole id, in lower case; null when it cannot be one. */
+  /** A whole id, in lower case; null when the text is no id. */
   readonly id: string | null
   readonly range: PrefixRange
 }
@@ -33,7 +33,7 @@ export function readSearch(q: string): Search {
   return { id: isUuid(q) ? q.toLowerCase() : null, range: prefixRange(q) }
 }
 
-/** As the function `later_words` of the store parts them. */
+/** Divides a name into words as the store's function `later_words` does. */
 const separators = /[\t !-/:-@[-`{-~\u00a0\u2013\u2014\u00b7]/
 const laterWordsMax = 8
 
@@ -45,7 +45,7 @@ export const laterWords = (name: string): string[] =>
     .filter(word => word !== '')
     .slice(0, laterWordsMax)
 
-/** A row has a name, of which every word is found, and perhaps another text, which is found by its beginning. */
+/** A row has a name, of which every word is searched, and perhaps another text, of which the beginning is searched. */
 export interface Searchable {
   readonly id: string
   readonly name: string | null

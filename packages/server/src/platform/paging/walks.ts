@@ -3,8 +3,8 @@ import type { ListBounds } from './list-leg.ts'
 import { type Listed, listedOne, pageLimits } from './listed.ts'
 
 /**
- * Lists whose rows come from several indexes. Each walk reads one index in its order and stops at the limit, so no page
- * costs more than its rows, however many others match.
+ * Lists whose rows come from several indexes. Each walk reads one index in its order and stops at the limit, so no page costs
+ * more than its rows, however many other rows match.
  */
 
 /** Where a walk goes on: behind the row with this id, at this value of the column that orders the walk. */
@@ -13,10 +13,10 @@ export interface WalkPosition {
   readonly id: string
 }
 
-/** Reads rows behind a place, or from the start, in the order of its part. */
+/** Reads rows behind a position, or from the start, in the order of its part. */
 type Walk<Row> = (after: WalkPosition | null, bounds: Required<ListBounds>) => Promise<Listed<Row>>
 
-/** One part of a list. Its walks have the same order, and are merged; the parts follow each other. */
+/** One part of a list. The walks of a part have the same order, and are merged; the parts follow each other. */
 export interface Part<Row> {
   readonly walks: readonly Walk<Row>[]
   readonly order: 'rising' | 'falling'
@@ -56,7 +56,7 @@ interface Found<Row> {
   readonly position: Position
 }
 
-/** Reads a page of the parts, and one row more. Walks of one part travel together. */
+/** Reads a page of the parts, and one row more. The statements of one part's walks travel together. */
 export async function readParts<Row extends { id: string }>(
   parts: readonly Part<Row>[],
   after: string | null,
@@ -79,7 +79,7 @@ export async function readParts<Row extends { id: string }>(
       isCut: list.isCut,
       rows: list.rows.map(row => ({ row, position: { part, id: row.id, value: placeOf(row) } })),
     }))
-    // What a walk has left out comes behind its last row, and so does all that follows there.
+    // If a walk was cut, its missing rows come after its last row, so rows of other walks after that row are left out too.
     const ends = placed.flatMap(list => (list.isCut ? list.rows.slice(-1) : []))
     const merged = placed
       .flatMap(({ rows }) => rows)
@@ -92,7 +92,7 @@ export async function readParts<Row extends { id: string }>(
   return { rows: found, bytes, isCut }
 }
 
-/** By bytes, as the collation C and the type uuid compare. */
+/** Compares bytes, as the collation C and the type uuid do. */
 const comparePlaces = (a: WalkPosition, b: WalkPosition): number =>
   Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)) ||
   Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))

@@ -1,4 +1,4 @@
-/** How a statement finds rows by a further word of their name. Each member is SQL. */
+/** How a statement finds rows by a later word of their name. Each member is SQL. */
 interface WordSearch {
   /** The value of `list` in `name_words`. */
   readonly list: string
@@ -20,8 +20,9 @@ export const foundByWord = (table: string, { list, of, first, last }: WordSearch
    join ${table} on ${of}.id = w.found_id`
 
 /**
- * Finds a row once: by its first such word, and not where the name itself is found. Postgres takes half of the rows for
- * found, so that it reads in the order of the index; of an equation it would expect few, and sort them all.
+ * Makes a search return a row once: by its first word in the range, and not if the name itself is in the range. Postgres
+ * estimates that half of the rows pass such a condition, so it reads in the order of the index; for an equation it would expect
+ * few rows, and sort them all.
  */
 export const isFirstFound = ({ of, first, last }: WordSearch) =>
   `${of}.name_folded not between ${first} and ${last} and not exists

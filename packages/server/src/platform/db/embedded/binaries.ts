@@ -94,7 +94,7 @@ function linkLibraries(root: string): void {
     try {
       symlinkSync(basename(source), path)
     } catch {
-      // Another account's installation, or another start was faster; the binaries are tried afterwards.
+      // The files belong to another account, or another start was faster; the binaries are tried afterwards.
     }
   }
 }
@@ -123,7 +123,7 @@ function copyTo(root: string, directory: string, account: Account): string {
     renameSync(staging, target)
   } catch (error) {
     const cause = isFull(directory) ? { code: 'ENOSPC' } : error
-    // On a full disk its part of the copy would stay until the next start that gets as far.
+    // On a full disk the partial copy would stay until the next start that gets as far.
     rmSync(staging, { recursive: true, force: true })
     // The start of another checkout was faster.
     if (!existsSync(target)) throw explainFullDisk(cause, target)
@@ -131,7 +131,7 @@ function copyTo(root: string, directory: string, account: Account): string {
   return target
 }
 
-/** Node's copy of a folder reports a full disk as EIO at times. Below a mebibyte no file of Postgres' programs fits. */
+/** Node's copy of a folder sometimes reports a full disk as EIO. No program of Postgres fits into less than a mebibyte. */
 function isFull(directory: string): boolean {
   const { bavail, bsize } = statfsSync(directory)
   return bavail * bsize < 1_048_576

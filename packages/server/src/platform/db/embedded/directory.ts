@@ -7,7 +7,7 @@ import type { Account } from './account.ts'
 import { listClusters } from './layout.ts'
 import { EmbeddedRefused } from './refusal.ts'
 
-/** Holds root's databases and copied binaries if the account cannot reach the checkout. */
+/** Holds the databases and copied binaries of root if the account cannot reach the checkout. */
 export const STATE_DIRECTORY = '/var/lib/keyrail'
 
 /** A file in the wanted directory that names the place of its database elsewhere. It moves with the directory. */
@@ -101,7 +101,7 @@ function usualPlace(real: string, stateDirectory: string): string {
   return join(stateDirectory, createHash('sha256').update(real).digest('hex').slice(0, 16))
 }
 
-/** A free place. The usual one may belong to a checkout that was here once and moved with its pointer. */
+/** Returns a free place. The usual place may belong to a checkout that was here once and moved with its pointer. */
 function freePlace(real: string, stateDirectory: string): string {
   const usual = usualPlace(real, stateDirectory)
   let place = usual

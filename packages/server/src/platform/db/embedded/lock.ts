@@ -26,9 +26,9 @@ export type Lock = { release(): void }
 type Holder = { pid: number; start: string; machine: string; released?: true }
 
 const NAME = /^service\.lock\.(\d+)$/
-/** How often a holder shows that it lives, which is only needed where its pid is meaningless to others. */
+/** How often a holder shows that it lives, for services in other containers, to which its pid means nothing. */
 const BEAT_EVERY_MS = 2_000
-/** A holder elsewhere is watched for this long; one that is silent has gone. */
+/** A holder on another machine is watched for this long; a silent one has ended. */
 const SILENCE_MS = 3 * BEAT_EVERY_MS
 
 /**
@@ -80,7 +80,7 @@ function heldLock(directory: string, number: number, me: Holder): Lock {
 async function isHeld(path: string, holder: Holder, machine: string): Promise<boolean> {
   if (holder.released) return false
   if (holder.machine === machine) return startOf(holder.pid) === holder.start
-  // The age of the file would be judged by two clocks, which may differ by an hour.
+  // The file's age is not used: it would compare two clocks, which may differ by an hour.
   const seen = modified(path)
   for (const end = performance.now() + SILENCE_MS; performance.now() < end; await sleep(100)) {
     if (modified(path) !== seen) return true

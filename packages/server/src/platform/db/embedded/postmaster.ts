@@ -34,7 +34,7 @@ const FAST_STOP_MS = 30_000
 /** After 5 s, Postgres itself kills the children that an immediate shutdown has not ended. */
 const IMMEDIATE_STOP_MS = 8_000
 const SHARED_MEMORY_MS = 5_000
-/** Idle children of a killed postmaster end within milliseconds; a busy one ends with its statement. */
+/** Idle children of a killed postmaster end within milliseconds; a busy child ends with its statement. */
 const ORPHAN_PATIENCE_MS = 500
 
 export function launchArguments({ dataDirectory, configFile }: Launch): string[] {
@@ -88,7 +88,7 @@ async function spawnPostmaster(launch: Launch): Promise<Started> {
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
     child.unref()
     const pid = child.pid ?? 0
-    // If it has ended already, untilReady finds out, and can quote the log.
+    // If the process has ended already, `untilReady` finds out, and can quote the log.
     return { pid, start: findProcess(pid)?.start ?? 'ended', logStart }
   } finally {
     closeSync(log)
@@ -109,10 +109,10 @@ async function untilReady(launch: Launch, started: Started, signal?: AbortSignal
 }
 
 /**
- * Fast shutdown (disconnects clients and writes a checkpoint), then immediate, then kill.
+ * Ends a postmaster: fast shutdown (disconnects clients and writes a checkpoint), then immediate shutdown, then kill.
  *
- * @param fastMs how long the fast one may take; 0 skips it
- * @param immediateMs how long the immediate one may take
+ * @param fastMs how long the fast shutdown may take; 0 skips it
+ * @param immediateMs how long the immediate shutdown may take
  */
 export async function stopPostmaster(
   dataDirectory: string,

@@ -3,12 +3,12 @@ import type { Binaries } from './binaries.ts'
 import { DATABASE, runSingleUser } from './cluster.ts'
 
 /**
- * The login of the service and of every command. It owns the database and its contents, and is no superuser: an
- * attacker with its connection cannot run programs, read files or change other roles.
+ * The login of the service and of every command. It owns the database and its contents, but is no superuser: an attacker with
+ * its connection cannot run programs, read files or change other roles.
  */
 export const SERVICE_USER = 'keyrail_service'
 
-/** The role that each request drops to. It is made here, because only a superuser can make it. */
+/** The role that each request drops to. It is made here, because only a superuser can make the role. */
 const APP_ROLE = 'keyrail_app'
 
 const makeRole = (name: string) =>

@@ -55,7 +55,7 @@ export async function supervise(launch: Launch, log: Log): Promise<Supervised> {
   }
 
   /**
-   * Another process stopped it, as a service manager does that signals every process. It then waits for its
+   * Another process stopped the postmaster, for example a service manager that signals every process. It then waits for its
    * clients, which are our pools, and accepts no new ones: by itself it would never end.
    */
   function hangsWhileStopping(): boolean {
@@ -72,7 +72,7 @@ export async function supervise(launch: Launch, log: Log): Promise<Supervised> {
     }
   }
 
-  /** Neither keeps the process alive nor outlasts the stop. */
+  /** The timer neither keeps the process alive nor outlasts the stop. */
   async function pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
   }

@@ -24,7 +24,7 @@ export function readMigration(directory: string, name: string): MigrationFile {
   return { kind: kind as MigrationFile['kind'], isOutside, text, statements: isOutside ? split(text) : [] }
 }
 
-/** A test allows only statements here that have no semicolon inside. */
+/** A test makes sure that no statement here has a semicolon inside. */
 const split = (text: string): string[] =>
   text
     .replaceAll(/--.*$/gm, '')

@@ -3,14 +3,14 @@ import { Refusal } from '../../refusal.ts'
 import { discard } from './discard.ts'
 import { assertNotTooFine } from './pieces.ts'
 
-/** The first block for a body, and the largest one, in bytes. Each is twice as large as the one before. */
+/** The first and the largest block for a body, in bytes. Each block is twice as large as the one before. */
 const blockMin = 4_096
 const blockMax = 1_048_576
 
 export interface CollectLimits {
   /** The most bytes that the route accepts. */
   readonly most: number
-  /** Reserves the memory for so many bytes in all, before they are copied; null: the body is small. */
+  /** Reserves memory for so many bytes in total, before they are copied; null: the body is small. */
   readonly hold: ((arrived: number) => void) | null
 }
 
@@ -39,13 +39,13 @@ export function collectBody(
     } catch (error) {
       stop(error)
     } finally {
-      // For a small body, that is not worth the time.
+      // For a small body, freeing the bytes at once is not worth the time.
       if (hold !== null) discard(piece)
     }
   }
   const finish = () => {
     request.off('data', take).off('end', finish).off('error', stop)
-    // Node's parser keeps to the length; a request that a test injects may not.
+    // Node's parser enforces the length, but not for a request that a test injects.
     if (announced !== null && blocks.bytes !== announced) done(new Refusal('malformed_request'), none)
     else done(null, blocks.join())
   }
@@ -60,7 +60,7 @@ export function collectBody(
 
 const none = Buffer.alloc(0)
 
-/** Bytes in blocks that grow with what has arrived: a length that is only announced takes no memory. */
+/** Bytes in blocks that grow with the bytes that have arrived: a length that is only announced takes no memory. */
 class Blocks {
   /** Bytes so far. */
   bytes = 0
@@ -69,7 +69,7 @@ class Blocks {
   /** Free bytes of the last block. */
   #free = 0
 
-  /** @param most the bytes that are expected at most. */
+  /** @param most the largest expected number of bytes. */
   constructor(most: number) {
     this.#most = most
   }

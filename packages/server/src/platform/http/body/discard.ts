@@ -1,7 +1,6 @@
 /**
- * Frees bytes at once. Until a collection they would count as memory in use, and a collection stops the process: one
- * in 18 MiB of discarded bodies, for tens of milliseconds. Only for bytes of a socket, which share their memory with
- * nothing.
+ * Frees bytes at once. Otherwise they would count as used memory until a garbage collection, which stops the process: after 18
+ * MiB of discarded bodies, for tens of milliseconds. Only for bytes of a socket, which share their memory with nothing.
  */
 export function discard(bytes: Buffer): void {
   const { buffer } = bytes

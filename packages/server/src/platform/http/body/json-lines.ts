@@ -3,11 +3,11 @@ import { Readable } from 'node:stream'
 /** The media type of one JSON object a line. */
 export const linesType = 'application/x-ndjson'
 
-/** Whether the client asks for lines by name: any other gets the whole answer at once. */
+/** Whether the client asks for lines by name: any other client gets the whole answer at once. */
 export const wantsLines = (accept: string | undefined): boolean =>
   accept?.split(',').some(range => range.split(';', 1)[0]?.trim().toLowerCase() === linesType) ?? false
 
-/** An answer whose parts are sent when they are there, a line of JSON each. */
+/** An answer whose parts are sent as soon as they exist, a line of JSON each. */
 export class JsonLines {
   readonly #values: AsyncGenerator<object>
 
@@ -15,7 +15,7 @@ export class JsonLines {
     this.#values = values
   }
 
-  /** @param lastWords makes the last line, in place of all that an error prevents. The status is sent by then. */
+  /** @param lastWords makes the last line when an error prevents the rest. The status has been sent by then. */
   toStream(lastWords: (error: unknown) => object): Readable {
     return Readable.from(linesOf(this.#values, lastWords), { objectMode: false })
   }

@@ -20,12 +20,12 @@ interface Level {
    */
   count: number
   name: string
-  /** The names so far. If they are many, all of them are in a set as well. */
+  /** The names so far. If there are many names, a set has all of them as well. */
   readonly few: string[]
   many: Set<string> | null
 }
 
-/** Up to this number, names are compared one by one: most objects have fewer, and a set costs more than that. */
+/** Up to this number, names are compared one by one: most objects have fewer, and a set costs more than the comparisons. */
 const fewMax = 8
 
 /**
@@ -153,12 +153,12 @@ function endOfString(text: string, start: number, slashAt: number): number {
 }
 
 /**
- * The fault of a string, searched from its first backslash on. Without one there is none, because the bytes were
- * valid UTF-8.
+ * The fault of a string, searched from its first backslash on. A string without a backslash has no fault, because the bytes
+ * were valid UTF-8.
  */
 function oddityOfText(text: string, slashAt: number, end: number): string | null {
   let hasHalf = false
-  /** Where the other half of a pair must be. */
+  /** Where the other half of a surrogate pair must be. */
   let lowAt = -1
   for (let at = slashAt; at !== -1 && at < end; at = text.indexOf('\\', at)) {
     if (text.charCodeAt(at + 1) !== 0x75) {
@@ -191,9 +191,9 @@ function endOfNumber(text: string, start: number): number {
   }
 }
 
-/** RFC 7493: a number outside a double's range or precision would silently become another one. */
+/** RFC 7493: a number outside a double's range or precision would silently become another number. */
 function oddityOfNumber(text: string, start: number, end: number): string | null {
-  // This few digits are exact, unless an exponent adds more.
+  // A number with so few digits is exact, unless an exponent makes it larger.
   if (end - start < 16 && !hasExponent(text, start, end)) return null
   const digits = text.slice(start, end)
   const number = Number(digits)

@@ -6,13 +6,13 @@ import type { Logger } from '../../observe/log.ts'
 import { Refusal } from '../../refusal.ts'
 
 /**
- * How many texts of one sender may wait for the thread. `large-bodies.ts` bounds their bytes; this bounds the
- * wait of the last one. The thread always has the next text ready, and at most one per sender.
+ * How many texts of one sender may wait for the thread. `large-bodies.ts` limits the bytes of the texts; this limits how long
+ * the last one waits. The thread always has the next text ready, and at most one per sender.
  */
 const limits = { places: 2, placesOfOne: 1, waitingOfOne: 64 }
-/** Starting a thread takes 60 ms, so it is kept this long for the next body, in ms. */
+/** Starting a thread takes 60 ms, so an idle thread is kept this long for the next body, in ms. */
 const idleMs = 30_000
-/** The thread's heap in MiB: several times what the largest body can become. */
+/** The thread's heap in MiB: several times the size of the largest body once parsed. */
 const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
 
 /** A request to the thread. */
@@ -28,17 +28,17 @@ export type Reply =
   | { readonly code: ErrorCode; readonly detail: string; readonly faults: readonly FieldFault[] }
 
 /**
- * Reads large JSON in another thread than the one that serves requests. The bytes are transferred: the caller
- * cannot use them any more. Senders take turns.
+ * Reads large JSON in another thread than the one that serves requests. The bytes are transferred: the caller cannot use them
+ * any more. Senders take turns.
  */
 export interface JsonThread {
   /**
-   * Like `parseJson`, followed by the reader, whose buffers arrive as `Uint8Array`.
+   * As `parseJson`, followed by the reader, whose buffers arrive as `Uint8Array`.
    * @param reader the module of a `BodyReader`.
-   * @throws {Refusal} as those do, and `unavailable` if too many texts of this sender wait already.
+   * @throws {Refusal} as `parseJson` and the reader, and `unavailable` if too many texts of this sender wait already.
    */
   parse(bytes: Uint8Array, sender: string, reader?: string | null): Promise<unknown>
-  /** Like `parseOddJson`. @throws {Refusal} likewise. */
+  /** As `parseOddJson`. @throws {Refusal} `unavailable` too, if too many texts of this sender wait already. */
   parseOdd(bytes: Uint8Array, sender: string): Promise<unknown>
   close(): Promise<void>
 }
@@ -80,7 +80,7 @@ export function openJsonThread(log: Pick<Logger, 'error'>): JsonThread {
 const unavailable = (cause?: unknown) =>
   new Refusal('unavailable', '', { cause, headers: { 'retry-after': '1' } })
 
-/** Returns memory that is not shared, so that it can be transferred. Large buffers already are. */
+/** Returns memory that is not shared, so that it can be transferred. Large buffers are not shared already. */
 function ownBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes
   const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength

@@ -27,7 +27,7 @@ const buffersOf = (value: unknown): ArrayBuffer[] =>
     const isLarge = member instanceof Uint8Array && member.byteLength > sharedBytes
     return isLarge && member.buffer instanceof ArrayBuffer ? [member.buffer] : []
   })
-/** A smaller buffer shares its memory with others. */
+/** A smaller buffer shares its memory with other buffers. */
 const sharedBytes = Buffer.poolSize
 
 const readers = new Map<string, (value: unknown) => unknown>()

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ClientGone, NoCapacity, Refusal, tooManyInFlight } from '../../refusal.ts'
 
-/** Bytes of bodies and responses at once, over all requests of the process. The memory used is several times this. */
+/** Bytes of bodies and responses at once, over all requests of the process. The process uses several times as much memory. */
 export const largeBytesMax = 64 * 1_048_576
 /** Bytes of bodies that have a signature instead of a credential. */
 export const signedBytesMax = 16 * 1_048_576
@@ -11,31 +11,32 @@ const mediumMax = 1_048_576
 /** Smaller bodies reserve nothing: the 20,000 calls that may wait for a lane have at most 80 MiB of them. */
 export const smallBytesMax = 4_096
 
-/** Large bodies and responses reserve memory before they are there, and release it when their request ends. */
+/** Large bodies and responses reserve memory before their bytes exist, and release it when their request ends. */
 export interface LargeBodies {
   /**
    * Names the owner of a request's body and response, and the caller of that owner. An owner gets at most half of the memory, a
-   * caller half of what its owner gets; either always gets one body or response.
+   * caller half of its owner's share; each always gets one body or response.
    */
   ownedBy(response: ServerResponse, owner: string, caller?: string): void
   /**
-   * Reserves the bytes of a response, unless it is small. Another response to the same request reserves only
-   * what it exceeds the first by.
-   * @throws {Refusal} `unavailable` if others have reserved the memory, `too_many_in_flight` if the owner has.
+   * Reserves the bytes of a response, unless the response is small. A later response to the same request reserves only the
+   * difference to the first.
+   * @throws {Refusal} `unavailable` if other owners have reserved the memory, `too_many_in_flight` if the owner has.
    */
   holdAnswer(response: ServerResponse, bytes: number): void
   /**
-   * Reserves the bytes of a response that is about to be sent, unless it is small. Bytes that are sent to many
-   * callers at once exist once and count once.
+   * Reserves the bytes of a response that is about to be sent, unless it is small. Bytes that are sent to many callers at once
+   * exist once and count once.
    * @param mayRefuse false if the operation is done already and only its response would be lost.
-   * @throws {Refusal} `unavailable` if others have reserved the memory, `too_many_in_flight` if the owner has.
+   * @throws {Refusal} `unavailable` if other owners have reserved the memory, `too_many_in_flight` if the owner has.
    */
   holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void
   /**
-   * Reserves the bytes of a request's body as they arrive, whatever its announced length, so that a sender that
-   * sends nothing blocks no other. A small body reserves nothing.
-   * @returns what reserves so many bytes in all, before they are kept; null for a small body. It throws the same.
-   * @throws {Refusal} as `holdAnswer`, at once if the body has no memory now.
+   * Reserves the bytes of a request's body as they arrive, whatever its announced length, so that a sender that sends nothing
+   * blocks no other sender. A small body reserves nothing.
+   * @returns a function that reserves so many bytes in total, before they are kept, and throws as this one; null for a small
+   * body.
+   * @throws {Refusal} as `holdAnswer`, at once if there is no memory for the body now.
    */
   holdBody(
     request: IncomingMessage,
@@ -49,10 +50,10 @@ export interface LargeBodies {
 /** An owner, then one of its callers. */
 type Names = readonly string[]
 
-/** Whose bytes leave no memory: those of the same owner, or of all. */
+/** Whose reserved bytes leave no memory: those of the same owner, or of all owners. */
 type Obstacle = 'owner' | 'others'
 
-/** Sets the total bytes of one request. If it may not refuse, it exceeds the memory. */
+/** Sets the total bytes of one request. Without `mayRefuse` the total may exceed the memory. */
 type Share = (bytes: number, mayRefuse?: boolean) => void
 
 export const createLargeBodies = (bytesMax: number = largeBytesMax): LargeBodies =>
@@ -95,8 +96,8 @@ class ReservedBytes implements LargeBodies {
     const announced = Number(length ?? 0)
     // A body that announces too much is refused and not read.
     if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
-    // The announced length reserves nothing, since the body may never come. But a body without memory need not
-    // begin.
+    // The announced length reserves nothing, since the body may never come. But a body for which there is no memory is refused
+    // at once.
     refuseWithout(this.#keptBy(this.#ownerOf(response), announced))
     const share = this.#openShare(response)
     return arrived => {
@@ -130,8 +131,8 @@ class ReservedBytes implements LargeBodies {
   }
 
   /**
-   * @param had the bytes that the request has reserved already and would release.
-   * @returns who keeps it from that memory: its owner, or others; null: there is memory.
+   * @param had the bytes that the request has reserved already, which the new total includes.
+   * @returns whose bytes leave no memory for the request; null: there is memory.
    */
   #keptBy(owner: Names, bytes: number, had = 0): Obstacle | null {
     const isOwn = owner.some((name, level) => {
@@ -150,7 +151,7 @@ class ReservedBytes implements LargeBodies {
       // A response that is already gone never closes, and would keep its share.
       if (isGone(response)) throw new ClientGone()
       if (mayRefuse) refuseWithout(this.#keptBy(owner, bytes, own))
-      // It closes after its last byte, and when the caller hangs up.
+      // The response closes after its last byte, and when the caller hangs up.
       if (own === 0) response.once('close', () => this.#take(owner, -own))
       this.#take(owner, bytes - own)
       own = bytes
@@ -182,15 +183,15 @@ class ReservedBytes implements LargeBodies {
 }
 
 /**
- * When a reader stops, the connection closes, and the reset overtakes the response while the caller still sends.
- * So the rest of the body is read and discarded.
+ * If the service stops reading, the connection closes, and the reset overtakes the response while the caller still sends. So
+ * the rest of the body is read and discarded.
  */
 const stayingOpen = (response: ServerResponse): Record<string, string> =>
   response.shouldKeepAlive && !response.hasHeader('connection') ? { connection: 'keep-alive' } : {}
 
 const isGone = ({ destroyed, closed }: ServerResponse) => destroyed || closed
 
-/** @throws {Refusal} if there is an obstacle: who fills a share alone gets 429, and 503 is for a full process. */
+/** @throws {Refusal} if there is an obstacle: 429 for an owner whose share is full, 503 for a full process. */
 function refuseWithout(obstacle: Obstacle | null): void {
   if (obstacle === 'owner')
     throw tooManyInFlight('Your large bodies and answers use up your share of the memory.')

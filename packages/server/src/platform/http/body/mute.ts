@@ -9,7 +9,7 @@ type Parser = Record<string, unknown>
 const isOnBody = (value: unknown) => typeof value === 'function' && value.name === 'parserOnBody'
 
 /**
- * Node's parser still parses the rest of the body of a request after which the connection closes, but hands nothing over. Else
+ * After a request whose connection closes, Node's parser still parses the rest of the body, but passes nothing on. Otherwise
  * each chunk would cost a buffer and a call, 5 us, for a body that no code reads; one read of a socket brings 10,000 chunks.
  */
 export function muteBody({ socket }: IncomingMessage): void {
@@ -27,5 +27,5 @@ export function muteBody({ socket }: IncomingMessage): void {
   })
 }
 
-/** Whether requests that follow on this connection have no body, and must not be served. */
+/** Whether later requests on this connection have lost their body, and must not be served. */
 export const isMuted = (socket: Socket): boolean => muted.has(socket)

@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, crc32, gzip, constants as zlib } from 'node:zlib'
 import { type Encoding, encodingOf, leastEncodedBytes, levels } from './shared-body.ts'
 
-/** The largest end: a length of 16 bits. Ends have a few dozen bytes. */
+/** The largest end: its length has 16 bits. Ends have a few dozen bytes. */
 const endBytesMax = 65_535
 
 /** The bytes of an answer, in the order in which they are sent. The first part is the same object for many answers. */
@@ -21,8 +21,8 @@ export class EndedBody {
 }
 
 /**
- * A body that many callers share but for its end, which every answer writes anew. The start is compressed once an
- * encoding, up to a whole byte; the end follows as a block that is not compressed. RFC 1951 §3.2.4, RFC 7932 §9.2.
+ * A body that many callers share except for its end, which every answer writes anew. The start is compressed once for each
+ * encoding, up to a whole byte; the end follows as an uncompressed block. RFC 1951 §3.2.4, RFC 7932 §9.2.
  */
 export class OpenBody {
   readonly #start: Buffer

@@ -3,22 +3,23 @@ import { Refusal } from '../../refusal.ts'
 import { muteBody } from './mute.ts'
 
 /**
- * How finely a sender may cut a body. Each piece costs Node a buffer of some 350 bytes and 5 microseconds, so that 5 MiB in chunks of
- * one byte took 1.8 GB and half a minute. A piece is a chunk, or what one read of the socket brings of it.
+ * Limits on the number of pieces of a body. Each piece costs Node a buffer of some 350 bytes and 5 microseconds, so that 5 MiB
+ * in chunks of one byte took 1.8 GB and half a minute. A piece is a chunk, or the part of a chunk that one read of the socket
+ * brings.
  */
 export const pieceLimits = {
-  /** The bytes that a piece carries on average, beyond the slack. A TCP segment carries more. */
+  /** The bytes that a piece must carry on average, beyond the slack. A TCP segment carries more. */
   bytesOfOne: 256,
-  /** Pieces of any size: a client that sends chunks may write a small body value by value. */
+  /** How many pieces may be smaller: a client that sends chunks may write a small body value by value. */
   slackOfChunks: 1_024,
-  /** With a length, a piece costs its sender a packet. A few KB may come byte by byte. */
+  /** The same for a body with a length, whose sender pays a packet for each piece. A few KB may come byte by byte. */
   slackOfPackets: 4_096,
 }
 
 const tooFine = new WeakSet<IncomingMessage>()
 
 /**
- * Counts the pieces of a body as Node's parser finds them: those of one read arrive at once, before anything could read
+ * Counts the pieces of a body as Node's parser finds them: the pieces of one read arrive at once, before any code could read
  * them. Once there are too many, the rest is dropped, and the reader of the body gets a refusal.
  */
 export function boundPieces(request: IncomingMessage, response: Pick<ServerResponse, 'headersSent'>): void {

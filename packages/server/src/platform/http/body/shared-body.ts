@@ -4,7 +4,7 @@ import Negotiator from 'negotiator'
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
-/** Below this size the headers outweigh the saving. */
+/** Below this size the headers take more bytes than compression saves. */
 export const leastEncodedBytes = 1_024
 /**
  * `quick`: Brotli's quality 4 compresses pages of keys to 20 %, at the speed at which gzip reaches 26 %. `thorough`, for

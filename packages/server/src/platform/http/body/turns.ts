@@ -5,8 +5,8 @@ import { tooManyInFlight } from '../../refusal.ts'
 import { bodyLimit } from './body.ts'
 
 /**
- * How many large bodies are read, parsed and stored at once, in total and per sender. Each one takes some
- * milliseconds of the process wherever it passes, so one sender's bodies are handled one at a time.
+ * How many large bodies are read, parsed and stored at once, in total and per sender. Each body takes some milliseconds of the
+ * process wherever it passes, so one sender's bodies are handled one at a time.
  */
 const limits = { places: 8, placesOfOne: 1, waitingOfOne: 64 }
 /**
@@ -14,12 +14,12 @@ const limits = { places: 8, placesOfOne: 1, waitingOfOne: 64 }
  * a collection stops the whole process for tens of milliseconds.
  */
 const bytesPerSecond = 4 * 1_048_576
-/** The longest turn, in milliseconds, so that a sender that stalls within a body does not block its later ones. */
+/** The longest turn, in milliseconds, so that a sender that stalls within a body does not block its own later bodies. */
 const turnMs = 1_000
 /** The longest wait for a turn, in milliseconds. Meanwhile the body stays with its sender. */
 const waitMs = 3_000
 
-/** Makes senders take turns with large bodies, before the first byte of one is read. */
+/** Makes senders take turns with large bodies, before the first byte of a body is read. */
 export interface BodyTurns {
   /**
    * Called for every request of a sender, most of which have a small body or none.
@@ -33,7 +33,10 @@ export function createBodyTurns(): BodyTurns {
   const queue = new FairQueue(limits)
   const recent = new RecentParties()
 
-  /** While others send, a sender rests at least as long as its last body took, which leaves them half of the time. */
+  /**
+   * While other senders are active, a sender rests at least as long as its last body took, which leaves half of the time to
+   * them.
+   */
   const work = (response: ServerResponse, sender: string, turn: Turn, bytes: number) => {
     if (response.closed) {
       turn.end()

@@ -6,18 +6,18 @@ import { clientOf } from '../client.ts'
 import { discard } from './discard.ts'
 import { isMuted, muteBody } from './mute.ts'
 
-/** What a client gets that still sends its body when the answer is ready. Sizes in bytes, times in ms. */
+/** Limits for a client that still sends its body when the answer is ready. Sizes in bytes, times in ms. */
 export interface UnreadLimits {
   /**
-   * Up to this size, the body of a sender without a valid credential is discarded and the connection stays open. A read of
-   * a socket returns as much.
+   * Up to this size, the body of a sender without a valid credential is discarded and the connection stays open. One read of a
+   * socket returns as many bytes.
    */
   readonly keptMax: number
-  /** The most that a closing connection discards. Larger bodies of clients that do not listen end in a reset. */
+  /** The most that a closing connection discards. A client that sends more without reading the answer gets a reset. */
   readonly discardedMax: number
-  /** How long a closing connection waits for the client to close, and how long its place is taken. */
+  /** How long a closing connection waits for the client to close, and how long it takes a place. */
   readonly lingerMs: number
-  /** Closing connections that wait, in total and per network. Others are closed at once. */
+  /** Closing connections that may wait, in total and per network. Further ones are closed at once. */
   readonly places: number
   readonly placesOfOne: number
 }
@@ -36,9 +36,9 @@ export interface UnreadBodies {
 }
 
 /**
- * Answers that are sent before the body has arrived, such as refusals of a request's head. What is left of a large
- * body is not read as a request: the connection closes, and discards a little more, because a reset would overtake the
- * answer while the client still sends (RFC 9112 §9.6).
+ * For answers that are sent before the body has arrived, such as refusals of a request's head. The rest of a large body is not
+ * read as a request: the connection closes, and discards a little more, because a reset would overtake the answer while the
+ * client still sends (RFC 9112 §9.6).
  */
 export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = unreadLimits): UnreadBodies {
   const mayLinger = lingeringPlaces(limits)
@@ -53,7 +53,7 @@ export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = u
     const { complete, headers, socket } = request.raw
     // Tests inject requests that have no connection.
     if (!(socket instanceof Socket)) return done()
-    // The next request would have no body.
+    // The body of the next request would be lost.
     if (isMuted(socket)) reply.header('connection', 'close')
     if (complete) return done()
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
@@ -70,9 +70,10 @@ export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = u
       return done()
     }
     request.raw.on('data', discard)
-    // With a valid credential, the whole body that the route accepts: its sender shall get the answer and send again.
+    // A sender with a valid credential may send the whole body that the route accepts, so that it gets the answer and can send
+    // again.
     const keptMax = principal === null ? limits.keptMax : acceptedMax
-    // A client that was not asked for the body may send it or not, so its next request could be taken for it.
+    // A client that was not asked for the body may send it or not, so the next request could be taken for the body.
     const mayStay = connectionHeader !== 'close' && reply.raw.shouldKeepAlive && !unasked.has(reply.raw)
     if (mayStay && announced <= keptMax) return done()
     reply.header('connection', 'close')
@@ -104,7 +105,7 @@ function discardRest(request: IncomingMessage, bytesMax: number, close: () => vo
 
 /** Closes our half, and discards what the client has sent until it closes its own. */
 function linger(socket: Socket, { discardedMax, lingerMs }: UnreadLimits): void {
-  // These are the parser's, and whatever comes now is no request.
+  // These listeners are the parser's, and the client's bytes are no requests any more.
   socket.removeAllListeners('data')
   const before = socket.bytesRead
   socket.on('data', bytes => {
@@ -115,7 +116,7 @@ function linger(socket: Socket, { discardedMax, lingerMs }: UnreadLimits): void 
   setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 
-/** A place is free again after `lingerMs`, even if the client closes earlier, which also bounds the rate. */
+/** A place is free again after `lingerMs`, even if the client closes earlier: so the places also limit the rate. */
 function lingeringPlaces({ places, placesOfOne, lingerMs }: UnreadLimits): (network: string) => boolean {
   const taken = new Map<string, number>()
   let total = 0
