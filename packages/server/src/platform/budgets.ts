@@ -1,23 +1,25 @@
 /**
- * How long the service waits for its stores, in milliseconds. `openDeps` takes one of these. It is not a setting: the service
- * promises an answer within two seconds, whatever its stores do.
+ * How long the service waits for its stores, in milliseconds. `openDeps` takes a set of these budgets. They are no settings:
+ * the service promises an answer within two seconds, whatever its stores do.
  */
 export interface Budgets {
-  /** A request is answered within this, or with 503, however many questions it has for the store. */
+  /** For a whole request, however many questions it has for the store; after this time it is answered 503. */
   readonly requestMs: number
-  /** To open a connection, and as long again until its server has said where we are. */
+  /** To open a connection, and as long again until the server has reported its state. */
   readonly connectMs: number
-  /** For one statement of a lane; Postgres cancels it then. Just above a request's budget, which cuts the connection. */
+  /** For one statement of a lane; Postgres then cancels it. Just above a request's budget, after which the connection is cut. */
   readonly laneStatementMs: number
   /** For one lock that a statement of a lane waits for. */
   readonly laneLockMs: number
-  /** For a statement on another connection, while a long transaction waits: beyond it the store has fallen silent. */
+  /** For the watchdog's query beside a long transaction: after this time the store counts as silent. */
   readonly watchdogMs: number
-  /** For the note of a node that polls. The poll goes on without it, so that a slow disk costs no node its policy. */
+  /**
+   * For the record of a node that polls. The poll goes on without the record, so that a slow disk keeps no policy from a node.
+   */
   readonly nodeNoteMs: number
   /**
-   * A closing process has this long, behind its last request, to write what is left and to end its connections. Longer than
-   * mail being sent has to end, and short enough that a process with a store that hangs ends within ten seconds.
+   * How long a closing process has, after its last request, to write its remaining data and to end its connections. Longer than
+   * mail being sent needs to end, and short enough that a process with a store that hangs ends within ten seconds.
    */
   readonly closeMs: number
 }

@@ -1,5 +1,5 @@
 /**
- * What every room may use and what knows no room: shelves for `db/`, `http/`, `mail/`, `crypto/`, `jobs/`,
+ * What every room may use and what knows no room: the folders `db/`, `http/`, `mail/`, `crypto/`, `jobs/`,
  * `concurrency/`, `paging/`, `observe/`, `network/`, `files/`, `host/`. Here: `refusal.ts`, an error of the catalogue,
  * and `budgets.ts`, how long the service waits for its stores; `clock.ts`, `time.ts` and `ids.ts`; `chores.ts`, the
  * upkeep of the tables below.
@@ -50,7 +50,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The process has no memory left for a body or a response, or its client is gone. Nothing is wrong with the store. */
+/** The process has no memory for a body or a response, or its client is gone. The store is not at fault. */
 export class NoCapacity extends Refusal {
   constructor(headers: Record<string, string> = {}) {
     super('unavailable', '', { headers })
@@ -60,7 +60,7 @@ export class NoCapacity extends Refusal {
 /** The client hung up while its response was made: no client gets this refusal. */
 export class ClientGone extends NoCapacity {}
 
-/** The caller's own requests keep this one out, not the service. */
+/** The caller's own requests cause this refusal, not the load of the service. */
 export const tooManyInFlight = (detail = 'Too many of your requests are under way.') =>
   new Refusal('too_many_in_flight', detail, { headers: { 'retry-after': '1' } })
 

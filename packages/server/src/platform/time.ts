@@ -2,7 +2,7 @@
 export const iso = (time: Date): string => time.toISOString()
 export const isoOrNull = (time: Date | null): string | null => (time === null ? null : iso(time))
 
-/** A valid `date-time` of the contract; anything finer than a millisecond is cut. */
+/** A valid `date-time` of the contract; fractions of a millisecond are cut. */
 export const dateOrNull = (text: string | null | undefined): Date | null =>
   text === null || text === undefined ? null : new Date(text)
 

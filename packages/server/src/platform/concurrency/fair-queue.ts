@@ -1,8 +1,9 @@
 /**
- * How work waits and shares. A fair queue gives parties turns: `waiting-callers.ts` are those that wait, `turn-tree.ts`
- * and `turns.ts` order them, `recent-parties.ts` knows who was active. `batching.ts` sends the calls that wait
- * (`pending-calls.ts`) together. `deadline.ts` is when a call is answered. `once.ts` and `recently-used.ts` share
- * values, `thread-pool.ts` has threads, with `lower-priority.ts`.
+ * Queues, turns and deadlines. `fair-queue.ts` gives parties turns: `waiting-callers.ts` has the callers of a party, in the
+ * order of `turn-tree.ts`; `recent-parties.ts` knows which parties are active. `batching.ts` sends waiting calls
+ * (`pending-calls.ts`) together, ordered by `turns.ts`. `deadline.ts` is the moment by which a call is answered. `once.ts`
+ * makes a value once, `recently-used.ts` keeps the values used last, `thread-pool.ts` has threads, `lower-priority.ts` lowers
+ * their priority.
  */
 
 import { tooManyInFlight } from '../refusal.ts'

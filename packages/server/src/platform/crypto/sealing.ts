@@ -1,6 +1,7 @@
 /**
- * Secrets. `token.ts` draws credentials, `mailed-token.ts` those of links; `password.ts` hashes in `password-worker.ts`,
- * `weak-passwords.ts` refuses. `sealing.ts` encrypts with `encryption-keys.ts`, `signing-keys.ts` signs embed tokens.
+ * Secrets. `token.ts` draws credentials, `mailed-token.ts` the tokens of links; `password.ts` hashes in `password-worker.ts`,
+ * `weak-passwords.ts` refuses. `sealing.ts` encrypts with `encryption-keys.ts`, `signing-keys.ts` has the keys that sign embed
+ * tokens.
  */
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'

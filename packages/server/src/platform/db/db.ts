@@ -2,7 +2,7 @@
  * The database as rooms see it. A call has a `db.ts`; a transaction (`transaction.ts`) is bound to its caller by
  * `right.ts` and `sender.ts`. `connection.ts` reaches a Postgres and prepares statements, `fresh-login.ts` reads a
  * changed password, `errors.ts` and `refusals.ts` read its errors, `touch.ts` changes exactly one row, `replay.ts`
- * stores answers by Idempotency-Key, `upkeep.ts` runs chores. Shelves: `pool/`, `lanes/`, `listen/`, `failover/`,
+ * stores answers by Idempotency-Key, `upkeep.ts` runs chores. Folders: `pool/`, `lanes/`, `listen/`, `failover/`,
  * `sealed/`, `migrate/`, `roles/`, `dump/`, `embedded/`.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Addresses: `cidr.ts` compares ranges, `client-address.ts` reads one, `client-network.ts` is the network that failures
- * count for, `trusted-proxies.ts` and `loopback.ts` say which count.
+ * Addresses: `cidr.ts` compares ranges, `client-address.ts` reads an address, `client-network.ts` is the network for which
+ * failures count, `trusted-proxies.ts` says whose headers count, and `loopback.ts` which hosts are this machine.
  */
 
 import { isIP } from 'node:net'

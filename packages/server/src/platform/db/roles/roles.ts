@@ -1,6 +1,6 @@
 /**
- * Who the service is in Postgres. `roles.ts` is SQL for an operator, `service-rights.ts` what the login may do,
- * `server-facts.ts` and `outside-facts.ts` what a server reports, `session-pooling.ts` what is between.
+ * Who the service is in Postgres. `roles.ts` makes the role of requests, `service-rights.ts` gives a login its rights,
+ * `server-facts.ts` and `outside-facts.ts` are what a server reports, `session-pooling.ts` finds a pooler.
  */
 
 import pg from 'pg'
