@@ -13,7 +13,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { toVerdict } from './answer.ts'
 import type { CounterStore } from './store.ts'
 
-/** What the routes of this room need from outside; `deps.ts` has it. */
+/** What the routes of this room need from outside; `deps.ts` provides it. */
 export interface RatelimitNeeds {
   readonly counters: Pick<CounterStore, 'check'>
   readonly countRateLimit: (verdict: 'allowed' | 'denied') => void

@@ -35,13 +35,13 @@ export function toVerdict({ rules, cost }: Check, { now, allowed, cells }: Tally
   }
 }
 
-/** The part of the headers that depends on the limit alone, not on what is left of it. */
+/** The part of the headers that depends on the limit alone, not on how much of the limit is left. */
 interface HeaderText {
   name: string
   policy: string
 }
 
-/** A vendor has few limits and checks them all day. Serialising them each time took a tenth of a check. */
+/** A vendor has few limits and checks them all day. Serialising these headers each time took a tenth of a check. */
 const texts = recentlyUsed<HeaderText>(10_000)
 
 function textOf({ id, limit, window_ms }: Rule): HeaderText {

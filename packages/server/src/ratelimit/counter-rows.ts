@@ -7,13 +7,13 @@ import { dropInvented } from './invented.ts'
 import { countAll, countOfProject } from './sql.ts'
 
 const statementMs = 30_000
-/** A workspace may have so much of its limits until an owner has verified an address. */
+/** The part of each limit that a workspace may use until an owner has verified an address. */
 export const unprovenPart = 1 / 10
-/** From this share of a limit on, counters of invented ids are dropped, down to the other share. */
+/** From the first share of a limit on, counters of invented ids are deleted, down to the second share. */
 const nearPart = 7 / 8
 const wantedPart = 3 / 4
 
-/** How many rows of counters each project has in Postgres, and may have. Near a limit it makes space. */
+/** Counts the counter rows of each project in Postgres against its limit. Near the limit it deletes counters of invented ids. */
 export function openCounterRows(
   errands: Pick<Errands, 'ask'>,
   limit: number,

@@ -20,16 +20,16 @@ export interface Tally {
   cells: readonly Cell[]
 }
 
-/** One counter of a subject. It does not depend on the limit, so that a changed limit keeps its counter. */
+/** One counter of a subject. Its name does not depend on the limit, so that a changed limit keeps its counter. */
 export interface Counter extends Pick<Rule, 'id' | 'algorithm' | 'window_ms'> {
   cell: Cell
 }
 
-/** The counters of one subject. They are few: scanning them costs less than building a name to look up. */
+/** The counters of one subject. A subject has so few that scanning them costs less than building a name to look up. */
 export type Counters = Counter[]
 
 /**
- * Charges every rule, or none if one of them does not fit.
+ * Charges every rule, or none if one rule does not allow the cost.
  * @param countersOf returns the counters of a scope. A charge changes them.
  */
 export function charge(

@@ -2,15 +2,16 @@ import type pg from 'pg'
 import type { CountedEnv } from '../platform/db/lanes/allowance.ts'
 import { findInvented, removeInvented } from './sql.ts'
 
-/** So that no check waits for long for a row that is deleted. */
+/** The size of a batch, so that no check waits for long for a row that is deleted. */
 const rowsAtOnce = 1_000
-/** At most so many in one go; the next count goes on. */
+/** How many rows one run deletes at most; the next count of rows starts another run. */
 const rowsMost = 100_000
 
 /**
- * Deletes counters of ids that belong to neither a key of the project nor a tenant, in the order in which they end. A check
- * looks no id up, so a caller can invent ids; near a limit their counters make space for those of real keys and tenants.
- * @param wanted how many, if there are so many.
+ * Deletes counters of ids that belong to neither a key of the project nor a tenant, in the order in which the counters end. A
+ * check does not look ids up, so a caller can invent ids; near a limit, their counters make space for counters of real keys and
+ * tenants.
+ * @param wanted how many to delete, if there are so many.
  * @returns how many were deleted.
  */
 export async function dropInvented(

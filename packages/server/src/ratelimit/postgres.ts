@@ -11,9 +11,9 @@ import { type Subject, subjectName, subjectOf } from './subject.ts'
 import type { Rule } from './window.ts'
 
 /**
- * Counters in Postgres. Checks that arrive together are decided in one transaction: it locks the rows of all subjects,
- * reads the clock, charges the checks in the order of their arrival, and writes the rows that were charged. However many
- * checks of a batch are about one key, its row is written once.
+ * Counters in Postgres. Checks that arrive together are decided in one transaction: it locks the rows of all subjects, reads
+ * the clock, charges the checks in the order of their arrival, and writes the rows that were charged. The row of a key is
+ * written once, however many checks of the batch are about the key.
  *
  * The commit does not wait for the disk. A crash of Postgres itself loses the counts of less than a second.
  */
@@ -45,10 +45,10 @@ interface BatchSubject {
   mayBeCharged: boolean
   /** Whether a check that passed has charged it. */
   isCharged: boolean
-  /** The `ctid` of its row, which is valid while the row is locked; null while it has no row. */
+  /** The `ctid` of the subject's row, which is valid while the row is locked; null while there is no row. */
   place: string | null
   counters: Counters
-  /** Whether its project has space for a row that is missing; null until that is asked. */
+  /** Whether the project has space for a missing row; null until the allowance was asked. */
   newRow: 'allowed' | 'refused' | null
 }
 
@@ -59,7 +59,7 @@ type SubjectsByScope = Partial<Record<Rule['scope'], BatchSubject>>
 async function decide(ask: Ask, checks: readonly Check[], allowance: Allowance): Promise<(Tally | null)[]> {
   const batch = new Map<string, BatchSubject>()
   const subjectsOf = checks.map(check => addSubjects(check, batch))
-  // Every process locks rows in this order, so that no two wait for each other in a circle.
+  // Every process locks rows in this order, so that no two processes wait for each other in a circle.
   const subjects = [...batch.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const now = await lockRows(ask, subjects, allowance)
   const tallies = checks.map((check, i) => chargeSubjects(check, subjectsOf[i] ?? {}, now))
@@ -100,15 +100,15 @@ function chargeSubjects(check: Check, subjects: SubjectsByScope, now: number): T
   return tally
 }
 
-/** How often rows are made again that another process has pruned before they were locked. */
+/** How often rows are made again that another process has pruned before this one locked them. */
 const roundsMax = 3
 
 /**
  * Begins the transaction, locks the rows and reads their counters.
  *
- * If rows are missing, the transaction is rolled back and begun again, and the next one makes them before it locks any
- * row. So two processes that make the same rows wait for each other in one order only.
- * @returns the store's time, read after the locks: a transaction that waited must not judge by the time before.
+ * If rows are missing, the transaction is rolled back, and a new one makes them before it locks any row. So two processes that
+ * make the same rows wait for each other in one order only.
+ * @returns the store's time, read after the locks: a transaction that has waited must not use the time from before.
  */
 async function lockRows(ask: Ask, subjects: readonly BatchSubject[], allowance: Allowance): Promise<number> {
   const lock = { statement: lockCounters, values: columnsOf(subjects) }
@@ -125,7 +125,7 @@ async function lockRows(ask: Ask, subjects: readonly BatchSubject[], allowance: 
   }
 }
 
-/** Reads the answer of `lockCounters`. What a round before this one has read is no longer locked, and is forgotten. */
+/** Reads the answer of `lockCounters`. Rows of an earlier round are no longer locked, and are forgotten. */
 function readRows(rows: readonly Row[], subjects: readonly BatchSubject[]): void {
   for (const subject of subjects) subject.place = null
   for (const { nth, place, cells } of rows) {
@@ -135,7 +135,7 @@ function readRows(rows: readonly Row[], subjects: readonly BatchSubject[]): void
   }
 }
 
-/** Asks the allowance once for each subject: a row that is made again in a later round is not counted twice. */
+/** Asks the allowance once for each subject, so that a row that is made again in a later round is not counted twice. */
 function mayMakeRow(held: BatchSubject, allowance: Allowance): boolean {
   if (held.newRow === null) {
     held.newRow = allowance.hasQuota(held.subject, 1) ? 'allowed' : 'refused'

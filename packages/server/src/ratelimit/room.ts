@@ -53,7 +53,7 @@ export const ratelimit = {
   ],
 } satisfies Room
 
-/** 0 stands for a share that is unknown: there is no Redis, it has no `maxmemory`, or it does not answer. */
+/** 0 stands for an unknown share: there is no Redis, it has no `maxmemory`, or it does not answer. */
 function redisMemory({ readMemory }: CounterStore) {
   let usedPart = 0
   return {

@@ -1,9 +1,12 @@
 import { sql } from '../platform/db/connection.ts'
 
-/** Subjects, one parameter for each of their parts. */
+/** Subjects, one array for each of their parts. */
 const subjects = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])`
 
-/** Locks row by row in the given order. Every process uses the same order, so that no two wait for each other in a circle. */
+/**
+ * Locks row by row in the given order. Every process uses the same order, so that no two processes wait for each other in a
+ * circle.
+ */
 export const lockCounters = sql(
   'ratelimit.lock',
   `select u.nth, c.ctid::text as place, c.cells
@@ -13,7 +16,7 @@ export const lockCounters = sql(
    for update of c`,
 )
 
-/** A statement after the locks: a transaction that waited for one must not use the time from before. */
+/** A statement after the locks: a transaction that has waited for a lock must not use the time from before. */
 export const readTime = sql(
   'ratelimit.time',
   `select (extract(epoch from service_now()) * 1000)::bigint as now`,
@@ -53,14 +56,17 @@ export const countOfProject = sql(
      (select from rate_counters where workspace_id = $1 and env = $2 and project_id = $3 limit $4) c`,
 )
 
-/** The same for all projects of an environment, also invented ones. */
+/** As `countOfProject`, for all projects of an environment, also invented ones. */
 export const countAll = sql(
   'ratelimit.count_all',
   `select count(*)::int as rows from
      (select from rate_counters where workspace_id = $1 and env = $2 limit $3) c`,
 )
 
-/** Whether the project of a row exists, and so does its key or tenant. A row for checks without one has none. */
+/**
+ * Whether the project of a row exists, and the row's key or tenant. A row of checks without key or tenant needs only the
+ * project.
+ */
 const isReal = `(
   exists (select from projects p where p.workspace_id = c.workspace_id and p.id = c.project_id and p.deleted_at is null)
   and case c.kind
@@ -70,7 +76,7 @@ const isReal = `(
     else true
   end)`
 
-/** Rows of one project, or with null of all, that belong to no key and no tenant; those that end first. */
+/** Rows of one project, or with null of all projects, that belong to no key and no tenant; the rows that end first. */
 export const findInvented = sql(
   'ratelimit.find_invented',
   `select c.project_id, c.kind, c.subject_id from rate_counters c
@@ -78,7 +84,7 @@ export const findInvented = sql(
    order by c.expires_at, c.ctid limit $4`,
 )
 
-/** Deletes what was found and is still invented. Rows that a check has locked are skipped. */
+/** Deletes the found rows that are still invented. Rows that a check has locked are skipped. */
 export const removeInvented = sql(
   'ratelimit.remove_invented',
   `delete from rate_counters where (workspace_id, project_id, env, kind, subject_id) in (
@@ -89,7 +95,7 @@ export const removeInvented = sql(
      for update of c skip locked)`,
 )
 
-/** The same for subjects that are counted elsewhere. @returns the places of those that are invented. */
+/** For subjects whose counters are in Redis. @returns the places of the invented ones. */
 export const pickInvented = sql(
   'ratelimit.pick_invented',
   `select c.nth from ${subjects} with ordinality c(workspace_id, project_id, env, kind, subject_id, nth)
@@ -97,8 +103,8 @@ export const pickInvented = sql(
 )
 
 /**
- * The workspaces whose first owner is that of the given one, and how many projects they have. A workspace without an owner is
- * alone.
+ * The workspaces that have the same first owner as the given one, and how many projects they have. A workspace without an owner
+ * is alone.
  */
 export const findPaidTogether = sql(
   'ratelimit.find_paid_together',

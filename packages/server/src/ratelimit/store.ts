@@ -2,14 +2,14 @@ import type { Deadline } from '../platform/concurrency/deadline.ts'
 import type { Check, Tally } from './fold.ts'
 
 /**
- * How many counters of one subject are kept. A caller that checks more rules than that within their windows loses the
- * counts of those that end first.
+ * How many counters of one subject are kept. A caller that checks more rules within their windows loses the counts that end
+ * first.
  */
 export const mostCounters = 256
 
 /**
- * A counter is kept for so much longer than it counts, because the clock of a promoted replica may differ from that of its
- * master, and a clock may be set back.
+ * A counter is kept for this long after it has ended, because the clock of a promoted replica may differ from its master's, and
+ * a clock may be set back.
  */
 export const graceMs = 10_000
 

@@ -3,7 +3,7 @@ import { graceMs, mostCounters } from './store.ts'
 import type { Subject } from './subject.ts'
 import { cellEnds, type Rule } from './window.ts'
 
-/** The form in which Postgres keeps counters: `rate_counters.cells` is a JSON array of these. */
+/** The form in which Postgres keeps counters: `rate_counters.cells` is a JSON array of this tuple. */
 type StoredCounter = [
   id: string,
   algorithm: Rule['algorithm'],
@@ -42,7 +42,7 @@ export function rowColumns(rows: readonly LockedRow[], now: number): unknown[][]
   ]
 }
 
-/** Counters that still count; of too many, those that end last. */
+/** Counters that still count; if there are too many, the ones that end last. */
 function keptOf(counters: Counters, now: number): Counters {
   const live = counters.filter(counter => endOf(counter) > now - graceMs)
   if (live.length <= mostCounters) return live

@@ -7,7 +7,7 @@ import type { RateLimit } from '@keyrail/contract/shared'
  */
 export type Rule = RateLimit
 
-/** What was spent in the current window and in the one before it. */
+/** What was spent in the current window and in the previous one. */
 export interface Cell {
   /** When the current window began, milliseconds since 1970. */
   start: number
@@ -19,8 +19,8 @@ export interface Cell {
 export const counterName = ({ id, algorithm, window_ms }: Rule): string => `${id} ${algorithm} ${window_ms}`
 
 /**
- * The cell at a moment. A clock that was set back stays in the window that had begun. A fixed window knows nothing of the one
- * before, so that a store need not keep that.
+ * The cell at a moment. If the clock was set back, the cell stays in the window that had begun. A fixed window ignores the
+ * previous window, so that a store need not keep it.
  */
 export function cellAt(cell: Cell | undefined, { window_ms, algorithm }: Rule, now: number): Cell {
   const start = Math.floor(now / window_ms) * window_ms
@@ -43,7 +43,7 @@ export function used(cell: Cell, rule: Rule, now: number): number {
   }
 }
 
-/** How many windows a counter counts. A further algorithm does not compile without its own number. */
+/** How many windows a counter counts. A new algorithm does not compile without an entry here. */
 const windowsCounted = { fixed: 1, sliding: 2 } as const satisfies Record<Rule['algorithm'], number>
 
 const unknown = (algorithm: never) => new Error(`no arithmetic for ${String(algorithm)}`)
@@ -67,7 +67,7 @@ export function retryMs(cell: Cell, rule: Rule, cost: number, now: number): numb
     case 'fixed':
       return end - now
     case 'sliding': {
-      // Enough of the previous window must slide away: in this window, or in the next, whose previous window is this one.
+      // Enough of the previous window must slide away: in this window, or in the next one, whose previous window is this one.
       const left = limit - cell.current - cost
       if (left >= 0) return cell.start + untilCovered(cell.previous, left, window) - now
       return end + untilCovered(cell.current, limit - cost, window) - now
@@ -77,13 +77,13 @@ export function retryMs(cell: Cell, rule: Rule, cost: number, now: number): numb
   }
 }
 
-/** How far into a window at most `left` of the previous one still counts. */
+/** How far into a window at most `left` of the previous window still counts. */
 const untilCovered = (before: number, left: number, window: number): number =>
   before <= left ? 0 : window - mulDivDown(left, window, before)
 
 const elapsed = (cell: Cell, now: number) => Math.max(0, now - cell.start)
 
-/** When the cell can no longer deny: a sliding window looks back on the one before. */
+/** When the cell can no longer deny: a sliding window still counts the previous one. */
 export const cellEnds = (
   cell: Cell,
   { window_ms, algorithm }: Pick<Rule, 'window_ms' | 'algorithm'>,

@@ -2,7 +2,7 @@ import type { Check, Tally } from '../fold.ts'
 import { type Subject, subjectOf } from '../subject.ts'
 import { type Cell, counterName, type Rule } from '../window.ts'
 
-/** Names the keys that share a slot of a cluster. All subjects of a check have one project and environment, so one tag. */
+/** The tag of all keys that share a slot of a cluster. All subjects of a check have one project and environment, so one tag. */
 export const tagOf = ({ workspaceId, projectId, env }: Omit<Subject, 'kind' | 'id'>): string =>
   `${workspaceId}:${projectId}:${env}`
 
@@ -18,10 +18,7 @@ export interface Batch {
 
 /** A vendor sends the same limits with every check of a plan, so a batch has each list of them once. */
 type PackedRule = [counter: string, windowMs: number, limit: number, isFixed: boolean, scope: 1 | 2]
-/**
- * Its policy, and the key and the tenant whose counters it needs: their places, which count from 1; 0 is none. `units` is absent
- * where the usual number holds.
- */
+/** Policy, key and tenant of a check, as indexes from 1; 0 stands for none. `units` is absent if the usual number applies. */
 type PackedCheck = [cost: number, policy: number, key: number, tenant: number, units?: number]
 
 /** @param unitsOf the most units that the tag of a check may hold; undefined: the usual number. */
@@ -60,7 +57,7 @@ export function toBatch(
   return { keys, checks: JSON.stringify([policies, asked]) }
 }
 
-/** Everything that the script reads of the rules. No part contains a space. */
+/** Everything that the script reads of the rules, as text. No part contains a space. */
 function nameOfPolicy(rules: readonly Rule[]): string {
   let name = ''
   for (const { id, algorithm, window_ms, limit, scope } of rules)
@@ -68,7 +65,7 @@ function nameOfPolicy(rules: readonly Rule[]): string {
   return name
 }
 
-/** As the script reads them. A further algorithm or scope does not compile without its own entry. */
+/** A rule as the script reads it. A new algorithm or scope does not compile without an entry here. */
 const isFixed = { fixed: true, sliding: false } as const satisfies Record<Rule['algorithm'], boolean>
 const placeOfScope = { key: 1, tenant: 2 } as const satisfies Record<Rule['scope'], number>
 
@@ -95,10 +92,10 @@ export function toTallies(numbers: readonly number[], checks: readonly Check[]):
   })
 }
 
-/** What has changed in a tag: units that end at a time were added, or with a negative number taken away. */
+/** What has changed in a tag: the units that end at each time were added, or taken away if the number is negative. */
 export interface Change {
   readonly tag: string
-  /** The units that it holds. */
+  /** The units that the tag holds. */
   readonly held: number
   readonly isNear: boolean
   readonly added: readonly number[]

@@ -4,24 +4,24 @@ import type { Seed } from './seeds.ts'
 import { type Owners, ownersOf } from './slots.ts'
 
 /**
- * Which master of a Redis Cluster owns which slot, with one connection to each master. The map is learned again when a
- * master is lost, and whenever a caller finds that it is out of date.
+ * Which master of a Redis Cluster owns which slot, with one connection to each master. The map is read again when a master is
+ * lost, and whenever a caller finds that the map is out of date.
  */
 export interface ClusterMap {
   /** The place of a slot's master, if it is known. */
   placeOf(slot: number): string | undefined
   /**
-   * The connection to a slot's master. Learns the map first if the slot is not in it.
+   * The connection to a slot's master. Reads the map first if the slot is not in it.
    * @throws {NotSent} when no master owns the slot.
    */
   ownerOf(slot: number): Promise<RedisNode>
-  /** The connection to a place, which is opened if there is none. */
+  /** The connection to a place. It is opened if there is none. */
   nodeAt(place: string): RedisNode
   /** The masters that own slots, as far as is known. */
   masters(): RedisNode[]
-  /** Notes what a redirection says. */
+  /** Records the new owner of a slot that a redirection names. */
   setOwner(slot: number, place: string): void
-  /** Learns the map. Callers during a look, and until 200 ms after its end, share it. */
+  /** Reads the map. Callers during a look, and until 200 ms after its end, share it. */
   look(): Promise<void>
   close(): void
 }
@@ -32,7 +32,7 @@ export interface ClusterObserver {
   forget(place: string): void
 }
 
-/** From the end of a look to the next one. */
+/** From the end of one look to the next, in ms. */
 export const lookMs = 200
 /** How long one node may take to answer a look. */
 const lookTimeoutMs = 500
@@ -72,25 +72,25 @@ export function openClusterMap(seeds: readonly Seed[], seed: Seed, observer: Clu
   const pauseAfterLook = async () => {
     await setTimeout(lookMs, undefined, { ref: false })
     looking = null
-    // While a master is gone the map is learned again and again, since a promoted replica does not announce itself.
+    // While a master is gone the map is read repeatedly, since a promoted replica does not announce itself.
     if (!closed && (owners.length === 0 || [...nodes.values()].some(node => !node.isReady()))) void look()
   }
   const learn = async () => {
     for (const place of placesToAsk()) {
       const learned = await askOwners(nodeAt(place))
       if (closed) return
-      // A node that lost its memory owns no slot and knows no other node. The next one is asked.
+      // A node that has lost its memory owns no slot and knows no other node. The next node is asked.
       if (learned?.some(owner => owner !== undefined)) return adopt(learned)
     }
   }
-  /** The nodes that are ready, each look beginning with another one, because the view of one may be old; then the seeds. */
+  /** The nodes that are ready, then the seeds. Each look begins with another node, because one node's view may be old. */
   const placesToAsk = (): string[] => {
     looks += 1
     const ready = [...nodes.values()].filter(node => node.isReady()).map(({ place }) => place)
     const first = looks % Math.max(1, ready.length)
     return [...ready.slice(first), ...ready.slice(0, first), ...seeds.map(({ place }) => place)]
   }
-  /** Takes a new map: closes the nodes that are not in it, and connects to those that are. */
+  /** Takes a new map: closes connections to nodes that are not in the map, and connects to all nodes in it. */
   const adopt = (learned: Owners) => {
     owners = learned
     const places = new Set(owners.filter(place => place !== undefined))

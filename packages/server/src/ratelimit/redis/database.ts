@@ -6,10 +6,10 @@ import { subjectColumns } from '../stored-counters.ts'
 import type { RedisCountersOptions } from './redis.ts'
 
 const statementMs = 5_000
-/** As many workspaces of one person are added up at most. */
+/** How many workspaces of one person are added up at most. */
 const workspacesMost = 100
 
-/** What counters in Redis need from the database. No check waits for it. */
+/** Reads from the database for counters in Redis. No check waits for these reads. */
 export function databaseOf(
   errands: Pick<Errands, 'ask'>,
 ): Pick<RedisCountersOptions, 'factsOf' | 'inventedOf'> {

@@ -7,17 +7,20 @@ export interface RedisFacts {
   seed: Seed
   version: string
   isCluster: boolean
-  /** Which keys it evicts when its memory is full, such as `allkeys-lru`; null: none. */
+  /** Which keys the server evicts when its memory is full, such as `allkeys-lru`; null: none. */
   eviction: string | null
-  /** The used part of its `maxmemory`; null: it has none. */
+  /** The used part of the server's `maxmemory`; null: there is no `maxmemory`. */
   usedPart: number | null
-  /** What a restart finds again: an append-only file, snapshots, or neither. `unknown`: it was not asked, or does not say. */
+  /**
+   * What a restart of the server finds again: an append-only file, snapshots, or neither. `unknown`: not asked, or not
+   * answered.
+   */
   keeps: 'file' | 'snapshots' | 'nothing' | 'unknown'
 }
 
 /**
- * Asks the seeds in their order. The first that answers stands for all.
- * @param readsSettings whether it asks for settings too, for which the service's user needs no right.
+ * Asks the seeds in their order. The first seed that answers stands for all.
+ * @param readsSettings whether to ask for settings too, for which the service's user needs no right.
  * @throws {RedisRefused} when the server answers and cannot be used.
  * @throws the error of the last seed when no seed can be reached.
  */
@@ -38,7 +41,7 @@ export async function readFacts(seeds: readonly Seed[], readsSettings = false): 
 const turnedAway =
   /^(WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR Client sent AUTH|ERR invalid (password|DB)|ERR DB index)/
 
-/** Beside what INFO says: no name of a line there has a space. */
+/** The name of a setting beside the lines of INFO, whose names have no space. */
 const saveSetting = 'config save'
 
 async function readInfo(
@@ -60,7 +63,7 @@ async function readInfo(
   try {
     await redis.connect()
     const text = await redis.info('server', 'cluster', 'memory', 'persistence')
-    // Providers do not let it be read, and a user may lack the right.
+    // Providers forbid reading the setting, and a user may lack the right.
     const save = readsSettings ? await redis.config('GET', 'save').catch(() => []) : []
     // If the database does not exist, the library only emits the error, and uses database 0.
     if (reported !== undefined) throw reported

@@ -2,10 +2,10 @@ import type { Subject } from '../subject.ts'
 import type { Link } from './link.ts'
 import type { RedisNode } from './node.ts'
 
-/** Walks over the keys of counters, in steps that hold a server up for less than a millisecond. */
+/** Walks over the keys of counters, in steps that block a server for less than a millisecond. */
 const keysAtOnce = 1_000
 
-/** Visits the keys of a pattern on every server. @param visit false: it has seen enough. */
+/** Visits the keys of a pattern on every server. @param visit returns false to stop the walk. */
 export async function walkKeys(
   link: Pick<Link, 'masters'>,
   pattern: string,
@@ -25,14 +25,14 @@ export async function walkKeys(
 const form =
   /^keyrail:\{([0-9a-f-]{36}):([0-9a-f-]{36}):(live|test)\}:(key|tenant|no_key|no_tenant):([0-9a-f-]{36})$/
 
-/** The subject whose counters are under a key; null: it is no such key. */
+/** The subject whose counters a key holds; null: the key holds no counters. */
 export function subjectOfKey(key: string): Subject | null {
   const [, workspaceId = '', projectId = '', env, kind, id = ''] = form.exec(key) ?? []
   if (env === undefined) return null
   return { workspaceId, projectId, env: env as Subject['env'], kind: kind as Subject['kind'], id }
 }
 
-/** The sum of a workspace's environment, whose name is shorter than that of a project's. */
+/** The pattern of keys with the sums of whole environments, which are shorter than keys with sums of projects. */
 const wholes = `keyrail:{${'?'.repeat(36)}:????}:held`
 
 /** Finds the environments of workspaces that hold most, on all servers. @returns their tags, the largest first. */
@@ -51,7 +51,7 @@ export async function findWholes(link: Pick<Link, 'masters'>, most: number): Pro
 export async function clearWorkspace(link: Pick<Link, 'masters'>, workspaceId: string): Promise<number> {
   let cleared = 0
   await walkKeys(link, `keyrail:{${workspaceId}:*`, async (keys, node) => {
-    // One by one: the keys of a call must share a slot.
+    // The keys of one call must share a slot, so they are deleted one by one.
     const gone = await Promise.all(keys.map(key => node.ask('UNLINK', key)))
     cleared += gone.reduce((sum: number, one) => sum + Number(one), 0)
     return true

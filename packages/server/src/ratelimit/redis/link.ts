@@ -7,12 +7,12 @@ import { openShards } from './shards.ts'
 
 /** The connection to Redis, either one server or a cluster. */
 export interface Link {
-  /** Checks of one group may be sent together. */
+  /** The group of a check. Checks of one group may be sent together. */
   groupOf(tag: string): string
   /** The server that answers for a group. */
   placeOf(group: string): string
   run(group: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
-  /** The server, or the masters of the cluster. @throws {NotSent} before a first one was reached. */
+  /** The server, or the masters of the cluster. @throws {NotSent} before any server was reached. */
   masters(): Promise<RedisNode[]>
   close(): void
 }
@@ -21,8 +21,8 @@ export interface Link {
 const lookMs = 250
 
 /**
- * Finds out what REDIS_URL names. If no seed can be reached, it keeps trying in the background, because the rest of the
- * service works without Redis.
+ * Finds out whether REDIS_URL names a server or a cluster. If no seed can be reached, it goes on trying in the background,
+ * because the rest of the service works without Redis.
  * @throws {RedisRefused} when a server answers and cannot be used.
  */
 export async function openLink(seeds: readonly Seed[], outages: Outages): Promise<Link> {

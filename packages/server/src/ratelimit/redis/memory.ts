@@ -3,7 +3,7 @@ import type { Link } from './link.ts'
 /** The memory of one server. */
 export interface ServerMemory {
   readonly place: string
-  /** `maxmemory` in bytes; null: it has none. */
+  /** `maxmemory` in bytes; null: not set. */
   readonly most: number | null
   readonly used: number
 }
@@ -25,12 +25,12 @@ export function fullestOf(servers: readonly ServerMemory[]): Fullest | null {
   return fullest
 }
 
-/** How often the memory of the servers is read: from half of it on, it may soon be used up. */
+/** How often the memory of the servers is read: once half of it is used, it may soon be full. */
 const restMs = 30_000
 const busyMs = 1_000
 const busyPart = 1 / 2
 
-/** Reads the memory of all servers now and then, and when that is asked for. */
+/** Reads the memory of all servers at intervals, and when a caller asks for it. */
 export class MemoryWatch {
   readonly #link: Pick<Link, 'masters'>
   readonly #report: (servers: readonly ServerMemory[]) => void
@@ -43,7 +43,7 @@ export class MemoryWatch {
     this.#report = report
   }
 
-  /** @returns the used part of the fullest server; null: it has no `maxmemory`, or does not answer. */
+  /** @returns the used part of the fullest server; null: no server has a `maxmemory`, or one does not answer. */
   read(): Promise<number | null> {
     this.#reading ??= this.#readOnce().finally(() => {
       this.#reading = null
@@ -59,7 +59,7 @@ export class MemoryWatch {
       usedPart = fullestOf(servers)?.usedPart ?? null
       if (!this.#isClosed) this.#report(servers)
     } catch {
-      // What was known stays.
+      // The last known values stay.
     }
     const pauseMs = (usedPart ?? 0) < busyPart ? restMs : busyMs
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.read(), pauseMs).unref()

@@ -2,13 +2,13 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { type Script, script, scriptForFull } from './script.ts'
 import type { Seed } from './seeds.ts'
 
-/** Options of every connection. No command is queued: a check that is sent late has been answered 503 already. */
+/** Options of every connection. The library must queue no command: a check that is sent late has been answered 503 already. */
 export const connectionOptions = {
   connectionName: 'keyrail',
   disableClientInfo: true,
   protocol: 2,
   connectTimeout: 1_000,
-  // A server that owes an answer for so long is given up, and a new connection is made.
+  // After so long without an answer, the connection is given up, and a new one is made.
   socketTimeout: 1_500,
   disconnectTimeout: 100,
   keepAlive: 5_000,
@@ -22,7 +22,7 @@ export const connectionOptions = {
 /** The pause between two attempts to connect. */
 export const retryMs = 100
 
-/** The command was certainly not sent, so that it may be sent to another server. */
+/** The command was certainly not sent, so it may be sent to another server. */
 export class NotSent extends Error {
   override name = 'NotSent'
 }
@@ -31,7 +31,7 @@ export class NotSent extends Error {
 export interface RedisNode {
   readonly place: string
   /**
-   * Runs the script once; on a server that is full the script for that.
+   * Runs the script once; on a full server, the script for full servers.
    * @param asking true for a slot that is being moved to this server.
    * @throws {NotSent} when there is no connection.
    */
@@ -101,7 +101,7 @@ export function openNode({ place, options, login }: Seed, observer: NodeObserver
     try {
       return await send('evalsha', digest, rest, asking)
     } catch (error) {
-      // The script was not run: the server was restarted, or its scripts were flushed.
+      // The server did not run the script: it was restarted, or its scripts were flushed.
       if (!isOfText(error, /^NOSCRIPT/)) throw error
       return await send('eval', text, rest, asking)
     }
@@ -115,7 +115,7 @@ export function openNode({ place, options, login }: Seed, observer: NodeObserver
       try {
         return await runScript(script, rest, asking)
       } catch (error) {
-        // The script was not run.
+        // The server is full and did not run the script.
         if (!isOfText(error, refusedAsFull)) throw error
         return await runScript(scriptForFull, rest, asking)
       }
@@ -136,14 +136,14 @@ export function openNode({ place, options, login }: Seed, observer: NodeObserver
   }
 }
 
-/** The error of a server that is full, before a script starts. That of a command within a script goes on with `script:`. */
+/** The error of a full server, before a script starts. The same error of a command within a script continues with `script:`. */
 const refusedAsFull = /^OOM (?!.*script:)/
 
 const isOfText = (error: unknown, text: RegExp) => error instanceof Error && text.test(error.message)
 
 function newAttempt(): PromiseWithResolvers<void> {
   const attempt = Promise.withResolvers<void>()
-  // Mostly no caller waits for it, and the rejection must not end the process.
+  // Mostly no caller waits for the attempt, and its rejection must not end the process.
   attempt.promise.catch(() => {})
   return attempt
 }

@@ -8,7 +8,7 @@ export interface Outages {
   forget(place: string): void
 }
 
-/** @param reconnected hears of each server that answers again. */
+/** @param reconnected is called for each server that answers again. */
 export function watchOutages(log: Logger, reconnected: () => void = () => {}): Outages {
   const out = new Set<string>()
   return {

@@ -1,32 +1,32 @@
 import { unprovenPart } from '../counter-rows.ts'
 import type { ServerMemory } from './memory.ts'
 
-/** About what a unit takes: a key with one counter, measured with Redis 8 and Valkey. */
+/** Bytes of a unit, about: a key with one counter, measured with Redis 8 and Valkey. */
 export const unitBytes = 400
-/** The same for the first key of a project, which brings the hash with what the project holds. */
+/** Bytes of the first key of a project, which also makes the hash with the project's sum. */
 const firstUnitBytes = 800
-/** From this used part of a server's memory on, the free memory decides about new counters. */
+/** From this used part of a server's memory on, the free memory limits new counters. */
 const tightPart = 3 / 4
-/** A payer that holds more than this part of the free memory adds none. */
+/** A payer that holds more than this part of the free memory can add no counters. */
 const freePart = 1 / 4
-/** As many units a payer may always hold, while the server takes them. */
+/** A payer may always hold so many units, as long as the server accepts them. */
 const leastUnits = 64
 /** The memory is read again when this process may have filled this part of it. */
 const unreadPart = 1 / 64
 
 /**
- * How much a payer may hold on a server that is nearly full: a part of the free memory. So however many fill it, some of it
- * stays free, and a payer that holds little adds more. The part of the free memory shrinks by itself as others add.
+ * How much a payer may hold on a server that is nearly full: a part of the free memory. So some memory stays free however many
+ * payers fill it, and a payer that holds little can still add counters. Each payer's part shrinks as the free memory does.
  */
 export class RedisPressure {
-  /** Bytes, of the servers that are nearly full. */
+  /** Free bytes, by nearly full server. */
   readonly #free = new Map<string, number>()
   #servers = 1
-  /** Units that this process has added since the memory was read, and as many as it may add before the next time. */
+  /** Units that this process has added since the memory was read, and the number at which the memory is read again. */
   #added = 0
   #addedMost = Number.POSITIVE_INFINITY
 
-  /** Learns the memory of all servers. */
+  /** Takes the memory of all servers. */
   learn(servers: readonly ServerMemory[]): void {
     this.#free.clear()
     this.#servers = servers.length
@@ -43,7 +43,7 @@ export class RedisPressure {
     return this.#free.size > 0
   }
 
-  /** Hears of further units. @returns whether the memory is to be read again. */
+  /** Counts added units. @returns whether the memory is to be read again. */
   add(units: number): boolean {
     this.#added += units
     return this.#added >= this.#addedMost

@@ -11,35 +11,35 @@ export interface CounterQuotaParts {
   readonly limit: number
   readonly factsOf: (workspaceId: string) => Promise<CounterFacts>
   /**
-   * Adds units under the name of a workspace and environment, and has the sum learned.
+   * Adds units under the tag of a whole environment, and passes the new sum to `learn`.
    * @param adds ends and units in turn.
    */
   readonly note: (tag: string, adds: readonly number[]) => void
-  /** Hears of a tag that is near its bound. A whole environment is named `keyrail:{workspace:env}`. */
+  /** Called for a tag that is near its limit. The tag of a whole environment is `keyrail:{workspace:env}`. */
   readonly isNear: (tag: string) => void
   /** The server that has a tag. */
   readonly placeOf: (tag: string) => string
-  /** Hears that much was added since the memory was read. */
+  /** Called when much was added since the memory was read. */
   readonly hasAdded: () => void
   readonly monotonic: () => number
 }
 
 type CheckPlace = Pick<Check, 'workspaceId' | 'projectId' | 'env'>
 
-/** One project takes at most so much of a server, so that no workspace fills it. */
+/** The part of a server's memory that one project may use, so that no workspace fills the server. */
 const memoryPart = 1 / 16
-/** Units of one environment are added up for so long before they are noted. */
+/** Units of one environment are added up for so long before they are sent. */
 const gatherMs = 200
 /**
- * Below this part of its payer's most, a whole needs no look-up: the 25 workspaces that a person may own by default have
- * fewer wholes than that.
+ * Below this part of its payer's limit, an environment needs no look-up: the workspaces that a person may own by default, 25,
+ * have fewer environments than that.
  */
 const tinyPart = 1 / 64
 
 /**
- * How many units the counters of a project may take in Redis. The script keeps a project to that number. This part knows what
- * all projects of an environment take together, what kind of workspace it is, and how full the servers are: then it gives the
- * script a smaller number.
+ * How many units the counters of a project may take in Redis. The script enforces that number. This class knows how many units
+ * all projects of an environment take together, the facts of the workspace, and how full the servers are, and from them gives
+ * the script a smaller number.
  */
 export class CounterQuota {
   readonly #parts: CounterQuotaParts
@@ -82,7 +82,7 @@ export class CounterQuota {
     return Math.min(own, Math.floor((own * fullProjects) / whole.projects.size))
   }
 
-  /** Where its payer holds too much, a project that exists still has its equal part of the payer's most. */
+  /** If the payer holds too much, an existing project still has its equal part of the payer's limit. */
   #unitsUnderPressure(check: CheckPlace, units: number | undefined): number | undefined {
     const place = this.#parts.placeOf(tagOf(check))
     const whole = this.#wholes.of(check.workspaceId, check.env)
@@ -95,7 +95,7 @@ export class CounterQuota {
     return Math.min(units ?? this.#most, Math.floor(most / whole.facts.projects))
   }
 
-  /** Takes in what a call has changed. */
+  /** Takes the changes that a call has made. */
   learn(changes: readonly Change[]): void {
     for (const change of changes) {
       const [workspaceId = '', ...rest] = change.tag.slice('keyrail:{'.length, -1).split(':')
@@ -148,7 +148,7 @@ export class CounterQuota {
       whole.unsent.set(ends, (whole.unsent.get(ends) ?? 0) + units)
       sum += units
     }
-    // Until the sum of all processes is known again.
+    // Counted here until the sum of all processes arrives.
     whole.held += sum
     if (this.#pressure.add(sum)) this.#parts.hasAdded()
     this.#lookUpIfLarge(whole)
@@ -169,5 +169,5 @@ export class CounterQuota {
 
 const nameOf = ({ workspaceId, env }: Whole): string => `keyrail:{${workspaceId}:${env}}`
 
-/** The fullest place that was heard of fades, as its counters end. */
+/** By this factor the share of the fullest place shrinks with each change, because its counters end. */
 const decay = 0.999

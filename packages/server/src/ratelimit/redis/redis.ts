@@ -1,9 +1,10 @@
 /**
- * Counters in Redis. `redis.ts` is the store: `batch.ts` makes one call of many checks, `script.ts` with
- * `script-held.ts` decides it in Redis, `keys.ts` names counters. `link.ts` reaches a `node.ts` at `seeds.ts`, of a
- * cluster by `slots.ts`, `cluster-map.ts` and `shards.ts`, in a `database.ts`; `outage.ts` logs its absence. `quota.ts`
- * bounds each project, with `wholes.ts` (sums), `memory.ts` and `pressure.ts` (a server that is nearly full) and
- * `facts.ts` (who is proven); `upkeep.ts` drops counters of invented ids, `clear.ts` those of a workspace.
+ * Counters in Redis. `redis.ts` is the store: `batch.ts` makes one call of many checks, `script.ts` with `script-held.ts`
+ * decides them in Redis, `keys.ts` walks over keys of counters. `link.ts` connects to one of the `seeds.ts` by a `node.ts`, in
+ * a cluster by `shards.ts` with `cluster-map.ts` and `slots.ts`; `facts.ts` is what a server reports of itself, and `outage.ts`
+ * logs that it is away. `quota.ts` bounds each project, with `wholes.ts` (sums of environments), `memory.ts` and `pressure.ts`
+ * (a server that is nearly full), and `database.ts` reads what that needs; `upkeep.ts` drops counters of invented ids,
+ * `clear.ts` those of a workspace.
  */
 
 import { serviceBudgets } from '../../platform/budgets.ts'
@@ -24,22 +25,22 @@ import { seedsOf } from './seeds.ts'
 import { RedisUpkeep } from './upkeep.ts'
 import type { CounterFacts } from './wholes.ts'
 
-/** Its name in the metrics, where Redis is a lane like those of Postgres. */
+/** The name in the metrics, where Redis counts as a lane. */
 export const laneName = 'ratelimit'
 
 export interface RedisCountersOptions {
   log: Logger
-  /** The file that the setting was read from, and that a login is read from again. */
+  /** The file of the setting. A new connection reads its login from this file again. */
   file?: string | undefined
   observer: Pick<Metrics, 'batchSent' | 'batchEnded' | 'laneReconnected' | 'redisFailed'>
   /** `SERVICE_MAX_COUNTERS_PER_WORKSPACE`. */
   limit: number
   /** Reads from the database, beside the checks. */
   factsOf(workspaceId: string): Promise<CounterFacts>
-  /** @returns those of the subjects that belong to no key, tenant or project. */
+  /** @returns the subjects that belong to no key, tenant or project. */
   inventedOf(subjects: readonly Subject[]): Promise<Subject[]>
   monotonic(): number
-  /** How long a check may take whose call has no deadline. */
+  /** How long a check without a deadline may take. */
   requestMs?: number
   /** Replaces the server's clock, milliseconds since 1970. */
   now?: () => number
@@ -48,16 +49,16 @@ export interface RedisCountersOptions {
 export interface RedisCounters extends CounterStore {
   /** Checks that wait for the store. */
   depth(): number
-  /** The used part of `maxmemory` of the fullest server; null: it has none, or does not answer. */
+  /** The used part of `maxmemory` of the fullest server; null: no server has a `maxmemory`, or one does not answer. */
   readMemory(): Promise<number | null>
 }
 
 /**
- * Counters in Redis, one key a subject. Checks that arrive together are one call of one script: a single call on one
- * server; in a cluster one call for each workspace, project and environment, whose keys share a slot. Checks of a call that
- * fails are answered 503, and a call that may have been run is never sent again.
+ * Counters in Redis, one key for each subject. Checks that arrive together are one call of one script: on a single server one
+ * call for all; in a cluster one call for each workspace, project and environment, whose keys share a slot. If a call fails,
+ * its checks are answered 503, and a call that the server may have run is never sent again.
  * @param setting `REDIS_URL`.
- * @throws {RedisRefused} when a server answers and cannot be used. A server that cannot be reached is waited for.
+ * @throws {RedisRefused} when a server answers and cannot be used. If no server can be reached, the store waits for one.
  */
 export async function openRedisCounters(
   setting: string,
@@ -74,7 +75,7 @@ export async function openRedisCounters(
   }
   const note = (tag: string, adds: readonly number[]) => {
     const group = link.groupOf(tag.slice('keyrail:{'.length, -1))
-    // What is lost here ends by itself, and the next call returns the sum.
+    // Units that are lost here end by themselves, and the next call returns the sum.
     call(group, [`${tag}:held`], JSON.stringify([[], [], [[tag, ...adds]], []])).catch(() => {})
   }
   const drop = async (tag: string, keys: readonly string[]) => {

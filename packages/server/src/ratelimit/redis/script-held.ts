@@ -1,13 +1,13 @@
 /**
- * The part of the script that bounds what the counters of a tag take. A tag is a workspace, a project and an environment; the
- * workspace and the environment of all its projects are one too. Beside the counters of a tag is a hash, `<tag>:held`, with
- * the units that they take by when these end, and the sum as `all`. A unit is a key, which takes some 400 bytes; a key whose
- * counters take more than 256 bytes is several.
+ * The part of the script that limits the units of a tag. A tag is a workspace, a project and an environment; a workspace with
+ * an environment is a tag too, for all its projects. Beside the counters of a tag is a hash, `<tag>:held`, with the units by
+ * the time at which they end, and their sum as `all`. A key with counters is one unit, which takes some 400 bytes; a key whose
+ * counters take more than 256 bytes is several units.
  *
- * A key notes in its value what it has added to the hash, so that no key is read for that. An end is rounded up to an eighth
- * of the time until then: a hash has at most some hundred fields, and a batch of checks changes few of them. What has ended is
- * subtracted when the hash is swept: once a minute, and before a check is refused. The hash is best effort: where a user may
- * not write it, or a foreign value is in its place, checks go on.
+ * A key stores in its value what it has added to the hash, so that no key is read to find out. An end is rounded up to an
+ * eighth of the time until then: so a hash has at most some hundred fields, and a batch of checks changes few of them. Units
+ * that have ended are subtracted when the hash is swept: once a minute, and before a check is refused. The hash is best effort:
+ * if a user may not write it, or a foreign value is in its place, checks go on.
  */
 export const held = `
 local noteName = 'held 0'

@@ -3,21 +3,21 @@ import { graceMs, mostCounters } from '../store.ts'
 import { held } from './script-held.ts'
 
 /**
- * Decides a batch of checks in one step, in the order of their arrival. `KEYS` are the subjects. `ARGV[1]` is JSON,
- * `[policies, checks, adds, drops]`: a policy is `[[counter, window, limit, is fixed, scope], …]` with scope 1 for the key and
- * 2 for the tenant, and a check is `[cost, its policy, its key, its tenant, units]`, key and tenant as indexes in KEYS; units
- * are the most that its tag may hold, absent for the usual number. `adds` are units to note under a tag, and `drops` are
- * indexes of KEYS to delete; `script-held.ts` has both. `ARGV[2]` is empty, or a time that replaces the server's clock.
- * `ARGV[3]` is the usual number of units. Numbers are doubles as in `window.ts`, whose arithmetic this script repeats.
+ * Decides a batch of checks in one step, in the order of their arrival. `KEYS` are the subjects. `ARGV[1]` is JSON, `[policies,
+ * checks, adds, drops]`: a policy is `[[counter, window, limit, is fixed, scope], …]` with scope 1 for the key and 2 for the
+ * tenant, and a check is `[cost, its policy, its key, its tenant, units]`, key and tenant as indexes in KEYS; units are the
+ * most that its tag may hold, absent for the usual number. `adds` are units to add under a tag, and `drops` are indexes of KEYS
+ * to delete; `script-held.ts` has both. `ARGV[2]` is empty, or a time that replaces the server's clock. `ARGV[3]` is the usual
+ * number of units. Numbers are doubles as in `window.ts`, whose arithmetic this script repeats.
  *
- * A key holds a version, then four values for each counter: name, start, previous, current. One of these entries notes what
- * the key holds for its tag. The script returns the time, then for each check 1, 0, or 2 for a check that needs a new counter
- * for which there is no space, and the three values of each cell; and beside that list what has changed in each tag.
+ * A key holds a version, then four values for each counter: name, start, previous, current. One more entry of this form notes
+ * the units of the key in its tag. The script returns the time, then for each check 1, 0, or 2 for a check that needs a new
+ * counter for which there is no space, and the three values of each cell; and beside that list what has changed in each tag.
  *
- * The first line makes Redis 7 check before the script starts whether it may write: a server that is full, or a replica,
- * refuses the whole batch. For a server that is full there is a second script, which runs there all the same: a check that needs
- * a new counter is answered 2, the others are charged as ever, in place, and drops make space. A foreign value under a key, or a counter in it that no check can have written, counts as empty and
- * is overwritten; the other checks of the batch do not notice.
+ * The first line makes Redis 7 check before the script starts whether it may write: a full server, or a replica, refuses the
+ * whole batch. A second script runs on a full server all the same: a check that needs a new counter is answered 2, checks of
+ * existing counters are charged in place, and drops make space. A foreign value under a key, or a counter in it that no check
+ * can have written, counts as empty and is overwritten; other checks of the batch are not affected.
  */
 const scriptOf = (isForFull: boolean) => `#!lua${isForFull ? ' flags=allow-oom' : ''}
 local isFull = ${isForFull}
@@ -177,7 +177,7 @@ for i in pairs(charged) do write(KEYS[i], subjects[i], notes[i]) end
 return { answer, changes() }
 `
 
-/** A script with the name under which a server has it. */
+/** A script with the digest under which a server caches it. */
 export interface Script {
   readonly text: string
   readonly digest: string

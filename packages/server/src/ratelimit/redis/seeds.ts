@@ -4,7 +4,7 @@ import { readValueFile } from '../../platform/files/value-file.ts'
 export interface Seed {
   place: string
   options: SeedOptions
-  /** The login for a connection that opens now: that of the file of the setting, so that a password can be changed. */
+  /** The login for a connection that opens now, read from the file of the setting, so that a password can be changed. */
   login(): Login
 }
 
@@ -26,8 +26,8 @@ export class RedisRefused extends Error {
 }
 
 /**
- * Reads `REDIS_URL`: `redis://` or `rediss://` (TLS), for one server or any node of a cluster. Several nodes of a cluster
- * are separated by commas, so that one may be down when the service starts.
+ * Reads `REDIS_URL`: `redis://` or `rediss://` (TLS), for one server or any node of a cluster. Several nodes of a cluster are
+ * separated by commas, so that one of them may be down when the service starts.
  * @param file the file that the setting was read from.
  */
 export const seedsOf = (setting: string, file?: string): Seed[] =>
@@ -43,7 +43,7 @@ const loginOf = ({ username, password }: SeedOptions): Login => ({
   ...(password !== undefined && { password }),
 })
 
-/** The login of a file's address; null: it cannot be read now, or no address is there. */
+/** The login of the address in a file; null: the file cannot be read now, or has no address. */
 function loginIn(file: string, at: number): Login | null {
   const all = split(readValueFile(file) ?? '')
   try {

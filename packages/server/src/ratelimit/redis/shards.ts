@@ -5,8 +5,8 @@ import type { Seed } from './seeds.ts'
 import { redirectionOf, slotOf } from './slots.ts'
 
 /**
- * Calls to the masters of a Redis Cluster. The library's own client for clusters is not used: why, and what it fails, is in
- * docs/decisions/0019-checks-go-to-redis-once.md.
+ * Calls to the masters of a Redis Cluster. docs/decisions/0019-checks-go-to-redis-once.md says why this replaces the library's
+ * own client for clusters.
  */
 export interface Shards {
   /** The master that answers for a tag, as far as is known. */
@@ -16,9 +16,9 @@ export interface Shards {
   close(): void
 }
 
-/** How many servers one call is sent to at most, as it follows a slot that moves. */
+/** How many servers one call is sent to at most, while it follows a slot that moves. */
 const hopsMax = 5
-/** The pause after `TRYAGAIN`: some keys of the slot have moved to another master, and some have not. */
+/** The pause after `TRYAGAIN`: only some keys of the slot have moved to another master. */
 const tryAgainMs = 20
 
 export function openShards(seeds: readonly Seed[], seed: Seed, observer: ClusterObserver): Shards {
@@ -59,7 +59,7 @@ export function openShards(seeds: readonly Seed[], seed: Seed, observer: Cluster
 /** Where a call is sent. */
 interface Hop {
   readonly node: RedisNode
-  /** Whether the slot is only being moved to this node, which must then be asked with `ASKING`. */
+  /** Whether the slot is still being moved to this node, which then must be asked with `ASKING`. */
   readonly asking: boolean
 }
 
@@ -84,7 +84,7 @@ async function nextHop(map: ClusterMap, error: unknown, node: RedisNode, slot: n
     case 'ASK':
       return { node: map.nodeAt(redirection.place), asking: true }
     case 'MOVED':
-      // The whole map may be old, and this slot is known already.
+      // The rest of the map may be old too, although this slot is known now.
       void map.look()
       map.setOwner(slot, redirection.place)
       return { node: map.nodeAt(redirection.place), asking: false }

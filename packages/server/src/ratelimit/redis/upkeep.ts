@@ -6,24 +6,24 @@ import type { Link } from './link.ts'
 
 export interface UpkeepParts {
   readonly link: Pick<Link, 'masters'>
-  /** Deletes keys of one tag, and what they hold for it. */
+  /** Deletes keys of one tag, and subtracts their units. */
   readonly drop: (tag: string, keys: readonly string[]) => Promise<void>
   readonly inventedOf: (subjects: readonly Subject[]) => Promise<Subject[]>
   readonly monotonic: () => number
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** From the end of one walk to the next one. A walk visits all keys of a server. */
+/** From the end of one walk to the next, in ms. A walk visits all keys of a server. */
 const restMs = 5_000
-/** The same as a multiple of the duration of the last walk, so that walks take a small part of a server's time. */
+/** The least pause, as a multiple of the last walk's duration, so that walks take a small part of a server's time. */
 const restTimes = 20
-/** At most so many in one walk. */
+/** How many keys one walk visits at most. */
 const keysMost = 100_000
-/** How often the largest wholes are looked for while a server is nearly full, and how many are walked then. */
+/** How often the largest environments are searched for while a server is nearly full, and how many of them are walked then. */
 const findMs = 60_000
 const wholesMost = 100
 
-/** Makes space in Redis beside the checks, near a bound and on a server that is nearly full: drops counters of invented ids. */
+/** Makes space in Redis beside the checks, near a limit and on a server that is nearly full: drops counters of invented ids. */
 export class RedisUpkeep {
   readonly #parts: UpkeepParts
   #walking: Promise<void> | null = null
@@ -32,7 +32,7 @@ export class RedisUpkeep {
   #isTight = false
   /** Whether the last walk was for a server that is nearly full. */
   #wasForServer = false
-  /** Wholes to walk, the largest first, and when they were found. */
+  /** Environments to walk, the largest first, and when they were found. */
   #largest: string[] = []
   #foundAt = Number.NEGATIVE_INFINITY
 
@@ -42,12 +42,12 @@ export class RedisUpkeep {
 
   /** Drops the counters of invented ids, of a project or of all projects of an environment. */
   freeSpace(tag: string): void {
-    // Checks near a bound, which come all the time, must not take every turn.
+    // Checks near a limit arrive all the time, and must not take every turn.
     if (this.#isTight && !this.#wasForServer) return
     if (this.#begin(async () => void (await this.#dropInvented(tag)))) this.#wasForServer = false
   }
 
-  /** Hears often whether a server is nearly full: then the workspaces that hold most have to make space. */
+  /** Called often with whether a server is nearly full: if so, the largest environments have to make space. */
   learnPressure(isTight: boolean): void {
     this.#isTight = isTight
     if (!isTight) this.#largest = []

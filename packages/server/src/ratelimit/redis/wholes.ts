@@ -3,45 +3,45 @@ import { recentlyUsed } from '../../platform/concurrency/recently-used.ts'
 
 /** What decides how many counters a workspace may have. */
 export interface CounterFacts extends WorkspaceFacts {
-  /** All workspaces of its first owner, which pay together. */
+  /** All workspaces of this workspace's first owner; their counters are limited together. */
   readonly workspaceIds: readonly string[]
-  /** How many projects those have. */
+  /** How many projects these workspaces have. */
   readonly projects: number
 }
 
-/** All projects of one environment of a workspace. */
+/** All projects of one environment of a workspace, counted together. */
 export interface Whole {
   readonly workspaceId: string
   readonly env: string
-  /** The sum of all processes, when it was last learned, and what this process has added since. */
+  /** The last known sum of all processes plus the units that this process has added since, and when the sum was learned. */
   held: number
   learnedAt: number
-  /** Units that are not noted yet, by their ends. */
+  /** Units that are not sent yet, by their ends. */
   unsent: Map<number, number>
   facts: CounterFacts | null
   projects: ReadonlySet<string>
   factsAt: number
-  /** What the other workspaces of its payer hold, and when that was added up. */
+  /** What the other workspaces of the payer hold, and when that sum was made. */
   beside: number
   besideAt: number
 }
 
 interface WholesParts {
   readonly factsOf: (workspaceId: string) => Promise<CounterFacts>
-  /** Asks for the sum of a whole, which `learn` gets. */
+  /** Asks for the sum of an environment; the answer goes to `learn`. */
   readonly ask: (whole: Whole) => void
   readonly monotonic: () => number
 }
 
 const wholesMax = 50_000
 const factsMs = 60_000
-/** So many wait for the database at most. Further ones ask again with their next check. */
+/** How many workspaces wait for a look-up at most. Further ones ask again with their next check. */
 const waitingMost = 1_000
-/** How old a sum may be where a payer's workspaces are added up, and that addition. */
+/** The greatest age of an environment's sum, and of a payer's, in ms. */
 const sumMs = 2_000
 const besideMs = 100
 
-/** What a process knows of the wholes it has met. */
+/** What a process knows of the environments it has met. */
 export class Wholes {
   readonly #known = recentlyUsed<Whole>(wholesMax)
   readonly #parts: WholesParts
@@ -72,7 +72,7 @@ export class Wholes {
     whole.learnedAt = this.#parts.monotonic()
   }
 
-  /** Reads the facts of a whole soon, unless that was done in the last minute: one after the other, beside the checks. */
+  /** Reads the facts of a workspace soon, beside the checks and one after the other, unless they were read in the last minute. */
   lookUp(whole: Whole): void {
     const now = this.#parts.monotonic()
     if (now - whole.factsAt < factsMs || this.#waiting.size >= waitingMost) return
@@ -90,15 +90,15 @@ export class Wholes {
         whole.projects = new Set(whole.facts.projectIds)
         whole.besideAt = never
       } catch {
-        // What was known stays, and is looked up again.
+        // The known facts stay, and are read again later.
       }
     }
     this.#isLooking = false
   }
 
   /**
-   * The units of all workspaces of the payer in this environment. Those of live are counted for test too: so a test key takes no
-   * space of live checks.
+   * The units of all workspaces of the payer in this environment. For test, the units of live are counted too, so that a test
+   * key takes no space from live checks.
    */
   heldByPayer(whole: Whole): number {
     const now = this.#parts.monotonic()
