@@ -40,7 +40,7 @@ export async function receiveLeaks(
   for (let i = 0; i < asked.length; i += foundAtOnce) {
     const some = asked.slice(i, i + foundAtOnce)
     const found = await findAll(deps, some, deadline, failures)
-    // Revoke what was found before looking up more: a known leak must not wait.
+    // Found credentials are revoked before more tokens are looked up: a known leak must not wait.
     await revokeAll(deps, db, found, letters, deadline, failures)
     for (const { token } of found) issued.add(token)
   }
@@ -68,8 +68,8 @@ type Asked = Pick<Report, 'token' | 'digest'> & { readonly place: LeakPlace }
 type Found = Asked & { readonly leaked: Leaked }
 
 /**
- * Each token in the format of a credential, once; no other token is looked up. The first entry with the token decides
- * about the place.
+ * Each token in the format of a credential, once; no other token is looked up. The place is that of the first entry with the
+ * token.
  */
 function placesOf(reports: readonly Report[]): Asked[] {
   const asked = new Map<string, Asked>()
@@ -80,7 +80,7 @@ function placesOf(reports: readonly Report[]): Asked[] {
 
 /**
  * Looks up which tokens were issued here.
- * @param failures receives an error for each group of tokens that could not be looked up; the others still are.
+ * @param failures receives an error for each group of tokens that could not be looked up; later groups are still looked up.
  */
 async function findAll(
   deps: LeakNeeds,
@@ -103,9 +103,9 @@ async function findAll(
 }
 
 /**
- * Revokes what was found, several at once. Tokens of one project would wait for each other's lock with a connection each, so
- * they follow each other, in the order of the report.
- * @param failures receives an error for each token that could not be revoked; the others still are.
+ * Revokes the found credentials, several at once. Those of one project would wait for each other's lock with a connection each,
+ * so they are revoked one after the other, in the order of the report.
+ * @param failures receives an error for each token that could not be revoked; the next ones still are.
  */
 async function revokeAll(
   deps: LeakNeeds,

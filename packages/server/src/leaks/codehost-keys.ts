@@ -10,7 +10,7 @@ export type ReadKeys = () => Promise<Uint8Array>
 
 export interface CodehostKeys {
   /**
-   * Whether a key with this id exists, so that a body which no key can verify is not read.
+   * Whether a key with this id exists: if not, the body is not read, because no key can verify it.
    * @throws {Refusal} as `haveSigned`.
    */
   isKnown(keyId: string): Promise<boolean>
@@ -81,7 +81,7 @@ export function openCodehostKeys(read: ReadKeys, clock: Pick<Clock, 'monotonic'>
   }
 }
 
-/** In a thread of Node: the hash of 5 MiB, which any client can send, takes ten milliseconds. */
+/** In a thread of Node, because the hash of 5 MiB, which any client can send, takes ten milliseconds. */
 const verifyAside = promisify(verify)
 
 /** The encoding is DER, and OpenSSL accepts only its canonical form. */

@@ -9,7 +9,7 @@ export interface Leaked {
   workspaceId: string | null
   /** For a session: the workspaces of which its person is or was a member. */
   allOfPerson: readonly string[]
-  /** The person of a session; null for other kinds, and for a session that is gone. */
+  /** The person of a session; null for other kinds, and for a session that does not exist any more. */
   userId: string | null
   /** The project of an API key; null for other kinds. */
   projectId: string | null

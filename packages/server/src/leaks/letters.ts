@@ -23,7 +23,7 @@ const next = {
   session: 'Review what was done with it in the audit log.',
 } as const satisfies Record<LeakedKind, string>
 
-/** What a letter about several says. Sessions are among them where it gathers what had no space. */
+/** What a letter about several credentials says. A gathered letter can be about sessions too. */
 const several = {
   session: {
     many: 'sessions',
@@ -49,11 +49,11 @@ const afterword =
   'Beyond five of these e-mails in an hour, one more gathers the rest. The audit log lists every leak and where it was found.'
 
 /**
- * The mail to the owners and the billing address of a workspace: `leak` about one session, `leaks` about the keys of a
- * report, and `…_gathered` about all that had no space in the hour before. It does not contain a token, which is not stored.
+ * The mail to the owners and the billing address of a workspace: `leak` about one session, `leaks` about the keys of a report,
+ * and `…_gathered` about all leaks above the throttle in the last hour. It does not contain a token, which is not stored.
  */
 export function leakLetters({ db }: Pick<WriterParts, 'db'>): Record<string, WriteLetter> {
-  // Whatever had no space first, keys and sessions share the throttle, and so this letter.
+  // Keys and sessions share the throttle, and so this letter, whichever of them exceeded it first.
   const gathered: WriteLetter = ({ workspace_id = '', credential_id, letter_id, user_id }) =>
     db.inWorkspace(workspace_id, async tx =>
       write(await readGathered(tx, credential_id ?? null, letter_id ?? null, user_id ?? null, namedMax)),
@@ -126,7 +126,7 @@ const nameOf = (leak: LetterRow): string =>
     ...endedWith(leak),
   ].join(' ')
 
-/** What was revoked with the credential because it was made with it; empty if nothing was. */
+/** What was revoked with the credential because the credential had made it; empty if nothing was. */
 function endedWith(leak: LetterRow): string[] {
   const { secret_keys_revoked: keys, invitations_revoked: invitations } = leak
   if (leak.is_ending)

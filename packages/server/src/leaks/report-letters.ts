@@ -10,8 +10,9 @@ import { listRecipientRows, noteLetter, type RecipientRow, takeLetter } from './
 type LetterNeeds = Pick<LeakNeeds, 'budgets' | 'log' | 'makeId'>
 
 /**
- * The letters of one report: one for each workspace names all its keys. Each key is revoked in a separate transaction, so
- * the first ones also note the letter. Once all keys are done it is queued, by this process or by `queueLeftLetters`.
+ * The letters of one report: one letter for each workspace names all its keys. Each key is revoked in a separate transaction,
+ * and the first of these also notes the letter. Once all keys are done the letter is queued, by this process or by
+ * `queueLeftLetters`.
  */
 export class ReportLetters {
   readonly #deps: LetterNeeds
@@ -30,7 +31,7 @@ export class ReportLetters {
     return letter
   }
 
-  /** Queues them. A letter that cannot be queued now is left to upkeep. */
+  /** Queues the letters. A letter that cannot be queued now is left to upkeep. */
   async queue(db: Db, deadline: Deadline): Promise<void> {
     await workAtOnce(this.#letters, async ([workspaceId, { id, isNoted }]) => {
       if (!isNoted || deadline.leftMs() <= 0) return
@@ -46,9 +47,9 @@ export class ReportLetters {
 
 class ReportLetter {
   readonly id: string
-  /** Whether a transaction has noted it, which may not have committed. */
+  /** Whether a transaction has noted the letter. The transaction may not have committed. */
   isNoted = false
-  /** Whether one has committed, so that no other needs to note it. */
+  /** Whether such a transaction has committed, so that no other transaction needs to note the letter. */
   isStored = false
 
   constructor(id: string) {
@@ -69,8 +70,9 @@ async function queueLetter(tx: Tx, letterId: string): Promise<void> {
 }
 
 /**
- * One letter to each address, in one order in every transaction: each mail locks the throttle of its address until the commit.
- * @param recipients owners first, so that an owner's address that is also the billing address gets the owner's mail.
+ * One letter to each address, in one order in every transaction, because each mail locks the throttle of its address until the
+ * commit.
+ * @param recipients owners first, so that an owner whose address is also the billing address gets the owner's mail.
  * @param own a letter that replaces the one to its address.
  */
 export function lettersTo(

@@ -14,8 +14,8 @@ export interface Report {
 }
 
 /**
- * Reads the reports of a signed body in order. An entry without a token is skipped. An odd value only affects its own
- * entry: another key in the same report has leaked all the same.
+ * Reads the reports of a signed body in order. An entry without a token is skipped. An odd value only affects its own entry,
+ * because the other keys of the report have leaked too.
  * @throws {Refusal} `validation_failed` when the body is not an array.
  */
 export function readReports(entries: unknown): Report[] {
@@ -37,10 +37,10 @@ function readReport(entry: unknown): Report | null {
   }
 }
 
-/** External text for the audit log: bounded, and without any token of this or another entry. */
+/** External text for the audit log: limited, and without a token of any entry. */
 function kept(text: unknown, token: string, most: number): string | null {
   if (typeof text !== 'string' || text === '') return null
-  // Sanitise before looking for tokens, so that removing a character cannot form one.
+  // Text is sanitised before tokens are searched, so that a removed character cannot form a token.
   const bare = storable(text).replaceAll(token, displayed(token)).replace(tokensIn, displayed)
   return [...bare.slice(0, 2 * most)].slice(0, most).join('').toWellFormed()
 }

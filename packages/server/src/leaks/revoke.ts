@@ -57,7 +57,7 @@ export async function revokeLeaked(
   if (end.endsMore) await deps.endings.follow(workspaceId, { type: 'secret_key', id })
 }
 
-/** In the workspace of the session, or in another one where something ended with it. */
+/** In the workspace of the session, or in another workspace where something ended with the session. */
 const leakEvent = ({ leaked: { kind, id, userId } }: Leak, workspaceId: string | null): NewEvent => ({
   kind: 'credential_leaked',
   workspaceId,
@@ -67,7 +67,7 @@ const leakEvent = ({ leaked: { kind, id, userId } }: Leak, workspaceId: string |
   details: { credential_kind: kind, credential_id: id },
 })
 
-/** First the session, then everything made in it, in each workspace in which it may have acted. */
+/** Ends first the session, then everything made in it, in each workspace in which the session may have acted. */
 async function revokeSession(deps: LeakNeeds, db: Db, leak: Leak): Promise<void> {
   const { id, workspaceId, userId, allOfPerson } = leak.leaked
   // The row is deleted some time after the session has ended.
@@ -91,11 +91,11 @@ async function revokeSession(deps: LeakNeeds, db: Db, leak: Leak): Promise<void>
   for (const other of allOfPerson)
     if (other !== workspaceId && (await db.inWorkspace(other, tx => endElsewhere(deps, tx, leak), options)))
       ending.push(other)
-  // What was made in it follows when the session has ended everywhere.
+  // What was made in the session ends once the session has ended everywhere.
   for (const place of ending) await deps.endings.follow(place, { type: 'session', id })
 }
 
-/** Runs in the workspace of the session. @returns whether anything made in it ends there too. */
+/** Runs in the workspace of the session. @returns whether anything made in the session ends there too. */
 async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): Promise<boolean> {
   const { leaked, place } = leak
   const asPerson = asPersonTx(tx, userId)
@@ -106,7 +106,7 @@ async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): 
     listRecipientRows(tx),
     endLeakedSession(asPerson, leaked.id, place.url),
   ])
-  // It ended before this report: then only what was made in it is news.
+  // The session ended before this report, so only what was made in it is new.
   if (address === null) return await endElsewhere(deps, tx, leak)
   const ended: Entry = {
     action: 'session.revoked',
@@ -120,7 +120,7 @@ async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): 
   return await beginEndOfMade(deps, tx, leak)
 }
 
-/** Runs in a workspace where the session itself does not end. @returns whether anything made in it ends there. */
+/** Runs in a workspace where the session itself does not end. @returns whether anything made in the session ends there. */
 async function endElsewhere(deps: LeakNeeds, tx: Tx, leak: Leak): Promise<boolean> {
   endMakers(tx, [])
   const [recipients, isLeft] = await Promise.all([
@@ -150,7 +150,7 @@ const ownLetter = (address: string, userId: string, sessionId: string): QueuedMa
 
 /**
  * Stores where the credential was found.
- * @param letterId the letter that names it beside others; null: its letter names nothing else.
+ * @param letterId the letter that names several credentials; null: the letter names only this one.
  */
 function recordLeak(deps: LeakNeeds, tx: Tx, leak: Leak, letterId: string | null): void {
   const { id, kind } = leak.leaked

@@ -1,8 +1,8 @@
 /**
- * Credentials that a code host reports as leaked. `codehost-keys.ts` with `read-keys.ts` verifies the sender,
- * `reports.ts` remembers reports, `at-once.ts` bounds how many are under way. `actions.ts` goes through a report,
- * `find-leaked.ts` finds its credentials, `revoke.ts` ends one. `report-letters.ts` queues the mail of `letters.ts`.
- * `upkeep.ts` forgets old reports.
+ * Credentials that a code host reports as leaked. `codehost-keys.ts` with `read-keys.ts` verifies the sender, `reports.ts`
+ * reads the reports of a body, `at-once.ts` bounds how many are under way. `actions.ts` goes through the reports,
+ * `find-leaked.ts` finds their credentials, `revoke.ts` ends one. `report-letters.ts` queues the mail of `letters.ts`.
+ * `upkeep.ts` queues mail that was left, and deletes old places.
  */
 
 import type { Room } from '../gate/room.ts'

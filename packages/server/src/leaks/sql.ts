@@ -52,7 +52,7 @@ const insert = sql(
 )
 /**
  * A repeated report of a credential replaces its place.
- * @param letterId the letter that names it beside others; null: its letter names nothing else.
+ * @param letterId the letter that names several credentials; null: the letter names only this one.
  */
 export const insertLeak = (tx: Tx, leak: LeakRow, letterId: string | null) =>
   tx.send(insert, [
@@ -76,7 +76,7 @@ const take = sql(
   'leaks.take_letter',
   'delete from leak_letters where workspace_id = $1 and letter_id = $2 returning letter_id',
 )
-/** @returns whether it was still to be queued. */
+/** @returns whether the letter was still to be queued. */
 export const takeLetter = async (tx: Tx, letterId: string): Promise<boolean> =>
   (await tx.query(take, [tx.workspaceId, letterId])).length > 0
 
@@ -111,9 +111,9 @@ const readBy = (name: string, condition: string) =>
      where l.workspace_id = $1 and ${condition} order by l.kind desc, l.reported_at, l.credential_id limit $4`,
   )
 const readOne = readBy('leaks.read_leak', 'l.credential_id = $2')
-/** Without an index: it goes through what leaked in the workspace in thirty days, once a letter. */
+/** Without an index: each letter reads what leaked in the workspace in thirty days. */
 const readOfLetter = readBy('leaks.read_letter', 'l.letter_id = $2')
-/** The leak of a session, or those of a report, and all that followed. */
+/** The leak of a session, or the leaks of a report, and all later ones. */
 const readSince = readBy(
   'leaks.read_gathered',
   `l.reported_at >= (select min(f.reported_at) from leak_reports f
@@ -121,17 +121,17 @@ const readSince = readBy(
 )
 
 export interface LetterRow extends LeakRow {
-  /** What ended with it. Rows of old releases counted by themselves. */
+  /** How many credentials ended with it. A row of an older release counts for itself alone. */
   secret_keys_revoked: number
   invitations_revoked: number
-  /** Whether more of it is still to end. */
+  /** Whether more credentials are still to end with it. */
   is_ending: boolean
-  /** Null, as `url` is, when the recipient's address is unverified: a letter there holds no words of others. */
+  /** Null, as `url` is, when the recipient's address is unverified: such a letter contains no words that callers chose. */
   workspace_name: string | null
   is_url_hidden: boolean
   /** Null when the recipient is no longer an owner, or the billing address was removed. */
   email: string | null
-  /** How many credentials the letter is about; not all are read. */
+  /** How many credentials the letter is about, including those that are not read. */
   named: number
   named_secret_keys: number
   named_sessions: number

@@ -18,7 +18,7 @@ export const queueLeftLetters: Chore = {
 
 type LeftRow = RecipientRow & { workspace_id: string; letter_id: string }
 
-/** @returns 1, or 0 if there is none. */
+/** @returns 1, or 0 if there is no such letter. */
 async function queueOne(client: pg.ClientBase): Promise<number> {
   await client.query('begin')
   try {

@@ -25,9 +25,9 @@ import {
 } from './sql.ts'
 
 /**
- * Creates an account, or mails a notice to the account that the address already has. Where sign-up is restricted, a
- * stranger's request queues a mail without a recipient. Every case hashes the password, so that neither the response
- * nor its cost reveals which one it was.
+ * Creates an account, or mails a notice to the account that the address already has. If sign-up is restricted, a stranger's
+ * request queues a mail without a recipient. Every case hashes the password, so that neither the response nor its cost reveals
+ * the case.
  */
 export async function signUp(
   deps: PeopleNeeds,
@@ -38,7 +38,7 @@ export async function signUp(
   await refuseWeakPassword(deps, password, email)
   const hash = await deps.passwords.hash(password, { ip, standing: 'stranger' })
   const address = addressKey(email)
-  // One turn for each address, known or not: the order of letters would reveal which.
+  // One turn for each address, known or not: otherwise the order of letters would reveal which addresses are known.
   const letter = { throttle: 'sign_up', address, askedFrom: { ip, isToVerified: false } } as const
   const [known, isAdmitted] = await Promise.all([deps.accounts.run(address), mayJoin(deps, address)])
   if (known === null && !isAdmitted) {

@@ -3,14 +3,14 @@ import type { Refusal } from '../platform/refusal.ts'
 import type { PeopleNeeds } from './needs.ts'
 
 /**
- * A browser or a program that has signed in to an account before waits, and fails, in a line of that device; all others of a network
- * share one. A stranger in the same network, or behind the same proxy, then cannot keep the owner of an account out.
+ * A browser or a program that has signed in to an account before has a queue and a count of failures of its own; all others of
+ * a network share one. So a stranger in the same network, or behind the same proxy, cannot keep the owner of an account out.
  *
- * A device token names the device to the account that it signed in to. It grants nothing but that line.
+ * A device token names the device to the account that it signed in to. It grants nothing but this queue.
  */
 export interface Device {
   readonly id: string
-  /** Whether it has signed in with the password of the account in the last 90 days, and is among the ten newest. */
+  /** Whether the device has signed in with the account's password in the last 90 days, and is among the ten newest. */
   readonly isKnown: boolean
 }
 
@@ -19,7 +19,7 @@ const knownForMs = 90 * 24 * 3_600_000
 type Needs = Pick<PeopleNeeds, 'cursors' | 'clock' | 'makeId'>
 
 /**
- * @param token as it was given; one that is forged, too old, ended, or of another account is as good as none.
+ * @param token as given; a token that is forged, too old, ended, or of another account counts as none.
  * @param live the devices of the account.
  */
 export function readDevice(
@@ -46,9 +46,9 @@ function opened(cursors: Needs['cursors'], address: string, token: string): stri
 export const deviceToken = ({ cursors, clock }: Needs, address: string, { id }: Device): string =>
   cursors.seal(list, address, `${id} ${clock.now()}`)
 
-/** The line in which an attempt waits and its failures count. */
+/** The name under which an attempt waits and its failures count. */
 export const laneOf = (device: Device, ip: string): string =>
   device.isKnown ? `device ${device.id}` : networkOf(ip)
 
-/** The line in which the failures of a signed-in person count, beside those of strangers in the network. */
+/** The name under which failures of a signed-in person count, separate from failures of strangers in the network. */
 export const laneOfPerson = (userId: string): string => `person ${userId}`

@@ -12,7 +12,7 @@ interface Account {
   devices: readonly string[]
 }
 
-/** Finds the account of an address by its `addressKey`; null when there is none. Runs before authentication. */
+/** Finds the account of an address by its `addressKey`; null when no account has the address. Runs before authentication. */
 export type FindAccount = Lane<string, Account | null>
 
 export function openFindAccount(lanes: Lanes): FindAccount {

@@ -4,14 +4,14 @@ import { findAnyAccount } from './sql.ts'
 
 /** Whether this installation waits for its first account. */
 export interface FirstAccount {
-  /** False also when the database does not say so in time: then a page shows what it shows to everyone. */
+  /** False also when the database does not answer in time: the page then shows what it shows to everyone. */
   isMissing(): Promise<boolean>
 }
 
 /**
- * Asks until there is an account, and never again: once people are about, no page waits for the database. Callers that come
- * together share one question, so strangers open one connection at most.
- * @param watchdogMs a page waits as long for the connection, and again for its answer.
+ * Asks the database until there is an account, and never again, so that later no page waits for the database. Callers at the
+ * same time share one question, so strangers open one connection at most.
+ * @param watchdogMs how long a page waits for the connection, and again for its answer.
  */
 export function openFirstAccount(connection: Connection, watchdogMs: number): FirstAccount {
   let exists = false

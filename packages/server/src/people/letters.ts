@@ -24,7 +24,7 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
         const letter = user === null ? null : compose(user)
         return user === null || letter === null ? null : { ...letter, to: user.email, ...greetingOf(user) }
       })
-  /** A mail with a new token in its link. The token replaces the one before. */
+  /** A mail with a new token in its link. The new token replaces the old one. */
   const withToken =
     (kind: keyof typeof hoursValid, compose: (user: UserRow, token: string) => LetterText): WriteLetter =>
     ({ user_id = '' }) =>
@@ -139,13 +139,16 @@ async function leakedSession(tx: PersonTx, sessionId: string): Promise<Letter | 
   }
 }
 
-/** A stranger can choose the name in a sign-up, also of an address that its owner verifies later: no letter greets with it. */
+/**
+ * A stranger can choose the name at sign-up, even for an address that its owner verifies later, so no letter greets with the
+ * name.
+ */
 const greetingOf = ({ name, name_is_own }: UserRow) => {
   const known = name_is_own ? nameInLetter(name, '') : ''
   return known === '' ? {} : { greeting: `Hello ${known},` }
 }
 
-/** Where a session was found. A stranger can choose the place, so an unverified address does not get it. */
+/** Where a session was found. A stranger can choose the place, so it is not mailed to an unverified address. */
 const placeInWords = (url: string | null, { email_verified_at }: UserRow) => {
   if (url === null) return 'The report does not say where.'
   return email_verified_at === null ? 'The audit log says where it was found.' : `It was found at ${url}`

@@ -16,7 +16,7 @@ export interface PeopleNeeds extends CommonNeeds {
   readonly accounts: FindAccount
   /** Whether an address, by its `addressKey`, has a pending invitation. */
   readonly invitedAddresses: { run(addressKey: string): Promise<boolean> }
-  /** Verifies the billing address of a workspace; false when the token is not that of its newest link. */
+  /** Verifies the billing address of a workspace; false when the token is not the one of the newest link. */
   readonly proveBillingAddress: (
     deps: Pick<PeopleNeeds, 'clock' | 'randomBytes'>,
     db: Db,
@@ -24,7 +24,7 @@ export interface PeopleNeeds extends CommonNeeds {
     digest: Buffer,
   ) => Promise<boolean>
   readonly disownings: {
-    /** Ends what an account made that disowned it. */
+    /** Ends what a disowned account made. */
     follow(userId: string): Promise<void>
     /** How many working secret keys of the workspace descend from the person. */
     countKeys(db: Db, workspaceId: string, userId: string): Promise<number>

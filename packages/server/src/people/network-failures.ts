@@ -10,8 +10,8 @@ const networksMax = 50_000
 /** Counts the failures of a client's network, a minute at a time. */
 export interface NetworkFailures {
   /**
-   * Counts an attempt as failed before it is made, so that many at once cannot be made for the price of one.
-   * @returns takes it back, for one that did not fail.
+   * Counts an attempt as failed before it is made, so that many attempts at once count too.
+   * @returns a function that takes the count back, for an attempt that did not fail.
    * @throws {Refusal} `too_many_requests` when the minute is used up.
    */
   charge(network: string): () => void

@@ -44,9 +44,9 @@ export async function requestVerification(db: Db, { id }: PersonPrincipal, ip: s
 const disowningHours = 24
 
 /**
- * Verifies the address of an account, or the billing address of a workspace. The token is the only credential. It ends
- * nothing: most people make a workspace and a key before they open the link. But its holder gets to see what the account
- * made, and a token with which a reset ends it all.
+ * Verifies the address of an account, or the billing address of a workspace. The token is the only credential. The verification
+ * ends nothing: most people make a workspace and a key before they open the link. But the holder of the token sees what the
+ * account made, and gets another token, with which a reset ends all of it.
  */
 export async function verifyAddress(
   deps: PeopleNeeds,
@@ -85,8 +85,8 @@ export async function requestReset(deps: PeopleNeeds, db: Db, email: string, cli
 }
 
 /**
- * Sets a new password, ends every session and mails a notice. It proves the mailbox, and the account belongs to the person who chose the
- * password; what an account made of which no person had shown that before ends.
+ * Sets a new password, ends every session and mails a notice. The reset proves the mailbox, and the account then belongs to the
+ * person who chose the password. If nobody had proved that before, what the account made ends.
  */
 export async function resetPassword(
   deps: PeopleNeeds,

@@ -6,9 +6,9 @@ export interface PersonLabel {
   addressKey: string
   /** Null: the address has no account, but was invited or recorded. */
   userId: string | null
-  /** The slugs of the workspaces that would have no owner. */
+  /** The slugs of the workspaces that would be left without an owner. */
   ownedAlone: string[]
-  /** The workspaces with this billing address, which they must change themselves. */
+  /** The workspaces with this billing address, whose owners must change it themselves. */
   billed: string[]
 }
 
@@ -45,9 +45,9 @@ export async function findPersonLabel(
 export class OwnedAlone extends Error {}
 
 /**
- * Erases a person for good, in one transaction, as the role that owns the tables: the account with its sessions
- * and memberships, invitations of the address, and the address beside every audit chain, with those from which the person made changes. The hashed data stays,
- * so the chains still verify; what remains in them is an id that leads to no person.
+ * Erases a person for good, in one transaction, as the role that owns the tables: the account with its sessions and
+ * memberships, invitations of the address, the address beside every audit chain, and the network addresses from which the
+ * person made changes. The hashed data stays, so the chains still verify; an id remains in them that leads to no person.
  * @returns how many rows were removed, by table.
  * @throws {OwnedAlone} if a workspace has no other owner.
  */
@@ -66,14 +66,14 @@ export async function erasePerson(
   }
 }
 
-/** The rows of the person's changes in every workspace, by index, also where they are no member any more. */
+/** The rows of the person's changes in every workspace, by index, also in workspaces that the person has left. */
 const changedBy = `(workspace_id, first_seq) in (
   select l.workspace_id, l.seq from workspaces w cross join lateral (
     select a.workspace_id, a.seq from audit_logs a
     where a.workspace_id = w.id and a.actor_id = $1::text and a.actor_type = 'user' offset 0) l)`
 
 async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Record<string, number>> {
-  // Ends what the person is doing first, and in workspaces also what a new session begins.
+  // Ends first what the person is doing, and in workspaces also what a new session could begin.
   await client.query('select end_rights(u.id, array[u.id]) from users u where u.address_key = $1', [
     addressKey,
   ])
@@ -84,7 +84,7 @@ async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Rec
     [addressKey],
   )
   await expireInvitesBelow(client, addressKey)
-  // A concurrent join, sign-in or password reset has ended before, or finds no person.
+  // A concurrent join, sign-in or password reset has ended before this lock, or finds no person.
   await client.query('select from users where address_key = $1 for update', [addressKey])
   await client.query(
     `select from user_passwords where user_id in (select id from users where address_key = $1) for update`,
@@ -120,7 +120,7 @@ async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Rec
   await remove('workspace_invites', 'address_key = $1', addressKey)
   await remove('mail_throttles', `address_hash = sha256(convert_to($1, 'UTF8'))`, addressKey)
   await remove('audit_addresses', 'lower(address) = $1', addressKey)
-  // Last, when no new ones can be added.
+  // Last, when no rows can be added any more.
   await remove('security_events', 'user_id = $1', userId)
   return removed
 }

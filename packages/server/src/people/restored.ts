@@ -1,6 +1,6 @@
 /**
- * Statements that a restore runs: sessions that were ended after the backup, as a stolen one may have been, and links
- * that were used after it would work again.
+ * Statements that a restore runs. Without them, sessions that were ended after the backup, because they were stolen for
+ * example, and links that were used after it would work again.
  */
 export const endingsOfRestore: readonly string[] = [
   'update sessions set ended_at = service_now() where ended_at is null',

@@ -1,11 +1,11 @@
 /**
- * Accounts and sessions of people, outside any workspace. `accounts.ts` signs up (`password-rules.ts`,
- * `first-account.ts`), `proofs.ts` accepts mailed tokens, `letters.ts` writes them, `sessions.ts` with `session-sql.ts`
- * signs in: `find-account.ts` in a lane, `device-lane.ts` knows the device, `sign-in-guard.ts`, `network-failures.ts`
- * and `sign-in-turns.ts` bound guesses. `standing.ts` is what other rooms may ask about a person, `vouching.ts` with
- * `vouching-sql.ts` who stands for whom, `unproven.ts` with `unproven-sql.ts` what an account that proved its address
- * late made. `address.ts` keeps and erases addresses, `own-event.ts` records what a person did, `removal.ts` deletes an
- * account, `resource.ts` is the shape of the API, `restored.ts` ends sessions after a restore.
+ * Accounts and sessions of people, outside any workspace. `accounts.ts` signs up (`password-rules.ts`, `first-account.ts`),
+ * `proofs.ts` accepts mailed tokens, `letters.ts` writes their letters, `sessions.ts` with `session-sql.ts` signs in:
+ * `find-account.ts` looks up in a lane, `device-lane.ts` knows the device, `sign-in-guard.ts`, `network-failures.ts` and
+ * `sign-in-turns.ts` bound guesses. `standing.ts` is what other rooms may ask about a person, `vouching.ts` with
+ * `vouching-sql.ts` who stands for whom, `unproven.ts` with `unproven-sql.ts` ends what an account made before its address was
+ * proved. `address.ts` is the form in which addresses are compared, `own-event.ts` records what a person did, `removal.ts`
+ * erases a person, `resource.ts` is the shape of the API, `restored.ts` ends sessions after a restore.
  */
 
 import type { Room } from '../gate/room.ts'
@@ -22,7 +22,10 @@ import { pruneCrowdedSessionRows, pruneSessionRows } from './session-sql.ts'
 import { createSignInGuard } from './sign-in-guard.ts'
 import { pruneTokenRows } from './sql.ts'
 
-/** Deletes ended sessions after thirty days, those of a person with a thousand newer ones at once; and used or expired mail tokens. */
+/**
+ * Deletes sessions thirty days after their end, or at once if their person has a thousand newer ones; and used or expired mail
+ * tokens.
+ */
 export const pruneSessions: Chore = {
   name: 'ended sessions',
   async run(client) {

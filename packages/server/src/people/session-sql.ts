@@ -18,8 +18,9 @@ const sessionColumns = `id, user_agent, ip, created_at, last_seen_at, expires_at
    where m.workspace_id = sessions.acts_in and m.user_id = sessions.user_id and m.removed_at is null) as acts_in`
 
 /**
- * The new row makes a concurrent change of the password wait, which then ends this session and the device too; an earlier change
- * is visible. A person has the ten devices that signed in last. The clock is read once: an inlined call would give each column a different time.
+ * The new row makes a concurrent change of the password wait, and the change then ends this session and the device too; an
+ * earlier change is visible. A person has the ten devices that signed in last. The clock is read once: an inlined call would
+ * give each column a different time.
  */
 const insertSession = sql(
   'people.insert_session',
@@ -42,7 +43,7 @@ export interface NewSession {
   actsIn: string | null
   userAgent: string | null
   ip: string
-  /** Remembered as one that knows the password. */
+  /** The device is stored as one that knows the password. */
   deviceId: string
   maxAgeS: number
 }
@@ -72,7 +73,7 @@ export const listSessionRows = (tx: PersonTx, idleS: number, before: string | nu
   tx.list<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1], { most: limit + 1 })
 
 const endSessionRight = sql('people.end_session_right', 'select end_rights($1, array[$2]::uuid[])')
-/** Waits for all requests of the session, and makes later ones wait. Comes before every lock that one may wait for. */
+/** Waits for all requests of the session, and makes later ones wait. Comes before every lock that such a request may wait for. */
 export const endSessionUse = (tx: PersonTx, id: string): void => tx.send(endSessionRight, [tx.userId, id])
 const endSession = sql(
   'people.end_session',
@@ -100,12 +101,12 @@ export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRo
 export interface SessionPlaces {
   /** Whether the person has any session, ended or not. */
   hasAny: boolean
-  /** Whether one of the newest was opened from the same address by the same program. */
+  /** Whether one of the newest sessions was opened from the same address by the same program. */
   isKnown: boolean
-  /** How many are neither ended nor expired. */
+  /** How many sessions are neither ended nor expired. */
   live: number
 }
-/** Ended sessions of a person beyond the newest ones of this number are deleted, and no sign-in looks at them. */
+/** How many of a person's newest sessions are kept: older ended sessions are deleted, and no sign-in reads them. */
 const keptOfPerson = 1_000
 
 export const sessionPlaces = sql(
@@ -133,8 +134,8 @@ const endLeakedSession = sql(
    returning u.address_key`,
 )
 /**
- * @returns null when it had already ended.
- * @throws {RightNotEnded} when it is still live, or cannot be seen.
+ * @returns null when the session had already ended.
+ * @throws {RightNotEnded} when the session is still live, or cannot be seen.
  */
 export async function endLeakedSessionRow(
   tx: PersonTx,
@@ -142,7 +143,7 @@ export async function endLeakedSessionRow(
   url: string | null,
 ): Promise<{ address_key: string } | null> {
   const [row] = await tx.query<{ address_key: string }>(endLeakedSession, [tx.userId, id, url])
-  // It was found just before, and its row stays for days after its end.
+  // The session was found just before, and its row stays for days after its end.
   if (row === undefined && !(await hasEnded(tx, id))) throw new RightNotEnded('the session')
   return row ?? null
 }
@@ -164,14 +165,14 @@ const endSessions = sql(
    where user_id = $1 and ended_at is null and expires_at > service_now() and ($2::uuid is null or id <> $2)`,
 )
 /**
- * Waits for all requests of the person's sessions, and makes later ones wait: one lock, however many sessions there are.
- * Comes before any lock on the password, as in every transaction that takes both.
+ * Waits for all requests of the person's sessions, and makes later ones wait: one lock, however many sessions there are. Comes
+ * before any lock on the password, as in every transaction that takes both locks.
  */
 export const endPersonRights = (tx: PersonTx): void => tx.send(endPersonRight, [tx.userId])
 
 /**
- * Ends sessions, after `endPersonRights`. A changed password comes before, so that a sign-in with the old one has
- * committed its session, or finds the new password.
+ * Ends sessions, after `endPersonRights`. A change of the password comes before this, so that a sign-in with the old password
+ * has committed its session, or finds the new password.
  * @param but the session to keep; null: none.
  */
 export const endSessionRows = (tx: PersonTx, but: string | null): void =>
@@ -186,7 +187,7 @@ const endOthers = sql(
 )
 const otherSessionsLeft = sql('people.other_sessions_left', 'select must_touch(0, sessions_left($1, $2))')
 /**
- * Ends every session but one, after `endPersonRights`, and fails the transaction where one still works.
+ * Ends every session but one, after `endPersonRights`, and fails the transaction if another one still works.
  * @returns how many have ended.
  */
 export async function endOtherSessionRows(tx: PersonTx, but: string): Promise<number> {
@@ -197,8 +198,8 @@ export async function endOtherSessionRows(tx: PersonTx, but: string): Promise<nu
 
 const leftRights = sql('people.left_rights', 'select must_touch(0, rights_left($1, $2))')
 /**
- * Fails the transaction where a session or a link of a reset still works: the writes before may have changed no row, and how many
- * they must change depends on how many there are.
+ * Fails the transaction if a session or a link of a reset still works: the writes before may have changed no row, and nobody
+ * knows how many rows they had to change.
  * @param but the session that stays; null: none.
  */
 export const assertNoRightsLeft = (tx: PersonTx, but: string | null): void =>
@@ -236,7 +237,7 @@ export const pruneSessionRows = `with old as (
    )
    delete from sessions where id in (select id from old)`
 
-/** A person may sign in any number of times within thirty days. Those that work stay, however old they are. */
+/** A person may sign in any number of times within thirty days. Live sessions stay, however old they are. */
 export const pruneCrowdedSessionRows = `with crowded as (
      select user_id from sessions group by user_id having count(*) > ${keptOfPerson} limit 20
    ), old as (

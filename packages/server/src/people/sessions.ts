@@ -103,10 +103,10 @@ export async function signIn(
   return await db.asPerson(account.userId, open, { isProven: true })
 }
 
-/** A person's live sessions: the next sign-in ends the oldest. */
+/** How many live sessions a person has at most: the next sign-in ends the oldest. */
 const liveSessionsMax = 100
 
-/** Ended sessions are kept for 30 days, so an account younger than that without any has never been signed in to. */
+/** Ended sessions are kept for 30 days, so a younger account without any session has never been signed in to. */
 const isFirstSignIn = (user: UserRow, { hasAny }: SessionPlaces, now: number) =>
   !hasAny && now - user.created_at.getTime() < 30 * 24 * 3_600_000
 
@@ -117,7 +117,7 @@ const newDeviceLetter = (address: string, userId: string, sessionId: string): Qu
   ids: { user_id: userId, session_id: sessionId },
 })
 
-/** @param asked the workspace that the person names; undefined: the only one that they are known to want. */
+/** @param asked the workspace that the person names; undefined: the person's only proven workspace. */
 function placeOf(workspaces: readonly Membership[], asked: string | undefined): Membership | undefined {
   if (asked !== undefined) return entered(workspaces, asked)
   const proven = workspaces.filter(({ unproven }) => !unproven)
@@ -158,7 +158,7 @@ export async function endSession(
 ) {
   const end = async (tx: PersonTx) => {
     const ended = await endSessionRow(tx, sessionId)
-    // The transaction holds the right of the current session, so that one is there.
+    // The transaction holds the right of the current session, so the session exists.
     if (ended === null) throw sessionId === own ? new RightNotEnded('the session') : new Refusal('not_found')
     recordEvent(deps, tx, {
       ...eventOf(id, client),
@@ -171,7 +171,7 @@ export async function endSession(
   return { object: 'session', id: sessionId, deleted: true }
 }
 
-/** Ends every session of the person but the one that asks. A sign-in that commits later is not one of them. */
+/** Ends every session of the person except the current one. A sign-in that commits later is not ended. */
 export async function endOtherSessions(
   { deps, db, principal: { id, sessionId } }: Caller<PeopleNeeds, PersonPrincipal>,
   client: Client,
@@ -191,14 +191,14 @@ export async function endOtherSessions(
   return { status: 'other_sessions_ended', ended }
 }
 
-/** Waits for everything that the leaked session is still doing: first of all, as `endRights` for other credentials. */
+/** Waits for everything that the leaked session is still doing. Comes first, as `endRights` does for other credentials. */
 export const stopLeakedSession = (tx: PersonTx, sessionId: string): void => endSessionUse(tx, sessionId)
 
 /**
- * Ends a leaked session, after `stopLeakedSession`. The caller mails its person and records the event in the workspace of
- * the session.
+ * Ends a leaked session, after `stopLeakedSession`. The caller mails the session's person and records the event in the
+ * workspace of the session.
  * @param url where the token was found.
- * @returns the `addressKey` of its person; null when it had already ended.
+ * @returns the `addressKey` of the person; null when the session had already ended.
  */
 export const endLeakedSession = async (
   tx: PersonTx,
@@ -218,7 +218,7 @@ export async function switchWorkspace(
     if (row === null) throw new Refusal('unauthenticated')
     return toSession(row, sessionId)
   })
-  // Folded: any member can do this any number of times, and separate rows would flood the log of the owners.
+  // Folded into one row: any member can switch any number of times, and separate rows would flood the log of the owners.
   deps.securityEvents.note({
     ...eventOf(id, client),
     kind: 'workspace_entered',

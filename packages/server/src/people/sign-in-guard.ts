@@ -4,7 +4,7 @@ import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { createNetworkFailures } from './network-failures.ts'
 import { Turns } from './sign-in-turns.ts'
 
-/** Failures in a row that cost nothing: so often a person may be wrong. */
+/** Failures in a row without a delay: a person may be wrong so often. */
 export const freeFailures = 10
 
 /** The longest that the answer of a failure is held, in ms. */
@@ -15,16 +15,16 @@ const firstHoldMs = 250
 /** Checks of one account that may be under way beyond the free failures. */
 export const fewestAtOnce = 4
 
-/** How long without a failure until an account's are forgotten, in ms. */
+/** After how long without a failure an account's failures are forgotten, in ms. */
 export const quietMs = 15 * 60_000
 
-/** How long the answer of a failure is held that makes it so many in a row: 0.25, 0.5, 1, 2, then 4 s. */
+/** How long the answer of this failure in a row is held: 0.25, 0.5, 1, 2, then 4 s. */
 export const holdMsOf = (failures: number): number =>
   failures <= freeFailures ? 0 : Math.min(holdMsMax, firstHoldMs * 2 ** (failures - freeFailures - 1))
 
 /**
- * How many checks may be under way after so many failures in a row. Those that are under way may all fail, so as many
- * as are still free; held answers count as under way, which makes four of them in four seconds one guess a second.
+ * How many checks may be under way after so many failures in a row: as many as there are free failures left, because all of
+ * them may fail, but at least four. A held answer counts as under way, so four answers held for 4 s make one guess a second.
  */
 export const checksAtOnce = (failures: number): number => Math.max(fewestAtOnce, freeFailures - failures)
 
@@ -34,15 +34,15 @@ const accountsMax = 50_000
 /** Slows down password guessing without locking accounts. Each process counts separately. */
 export interface SignInGuard {
   /**
-   * Runs an attempt in its turn. After ten failures in a row, the answers to further wrong passwords are delayed by up to
-   * 4 s, with four attempts at once. A right password is answered at once and resets the count. An attempt that throws
-   * does not count.
+   * Runs an attempt in its turn. After ten failures in a row, the answers to further wrong passwords are delayed by up to 4 s,
+   * with four attempts at once. A right password is answered at once and resets the count. An attempt that throws does not
+   * count.
    *
    * @param account any string. Existing and unknown accounts count alike.
-   * @param lane who shares places to wait and failures a minute: a network, or a known device.
+   * @param lane the name under which attempts wait and failures count: a network, or a known device.
    * @param attempt whether the password was right.
-   * @throws {Refusal} `too_many_requests` when too many attempts wait already, or when the network has used up its
-   *   failures for this minute.
+   * @throws {Refusal} `too_many_requests` when too many attempts wait already, or when the network has used up its failures for
+   * this minute.
    */
   check(
     account: string,

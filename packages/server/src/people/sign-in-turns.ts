@@ -1,6 +1,6 @@
 import { Refusal } from '../platform/refusal.ts'
 
-/** Callers of one account that may wait, and of one network among them. */
+/** How many callers of one account may wait, and how many of these from one network. */
 export const waitingMax = 16
 export const waitingOfNetworkMax = 4
 
@@ -16,7 +16,7 @@ interface Waiter {
 export class Turns {
   #underWay = 0
   #waiting = 0
-  /** First the network whose turn is next. */
+  /** By network; the first network has the next turn. */
   readonly #lines = new Map<string, Waiter[]>()
 
   get underWay(): number {
@@ -28,8 +28,8 @@ export class Turns {
   }
 
   /**
-   * Begins at once or when others have ended. Where all places to wait are taken, the last of the longest line gives
-   * way to somebody whose network has fewer there: some few networks cannot keep out the account's owner.
+   * Begins at once, or when other checks have ended. If all places to wait are taken, the last caller of the longest queue is
+   * refused in favour of a caller whose network has fewer callers: so a few networks cannot keep out the account's owner.
    * @throws {Refusal} `too_many_requests` when too many wait already, or the caller has hung up.
    */
   async begin(network: string, atOnce: number, hangUp: AbortSignal | undefined): Promise<void> {
@@ -63,7 +63,7 @@ export class Turns {
       if (next === undefined) continue
       this.#remove(network, next)
       const rest = this.#lines.get(network)
-      // To the end of the round.
+      // The network goes to the end of the round.
       if (rest !== undefined && this.#lines.delete(network)) this.#lines.set(network, rest)
       this.#underWay += 1
       next.begin()
@@ -71,7 +71,7 @@ export class Turns {
     }
   }
 
-  /** @returns whether somebody of a longer line has given way. */
+  /** @returns whether a caller of a longer queue was refused. */
   #refuseLongest(length: number): boolean {
     let longest: [string, Waiter[]] | undefined
     for (const one of this.#lines) if (one[1].length > (longest?.[1].length ?? 0)) longest = one
@@ -82,7 +82,7 @@ export class Turns {
     return true
   }
 
-  /** @returns whether it was still waiting. */
+  /** @returns whether the caller was still waiting. */
   #remove(network: string, waiter: Waiter): boolean {
     const line = this.#lines.get(network)
     const at = line?.indexOf(waiter) ?? -1

@@ -8,7 +8,7 @@ export interface UserRow {
   name: string | null
   email_verified_at: Date | null
   created_at: Date
-  /** Whether its password and its mailbox were shown to belong together. */
+  /** Whether somebody has proved that the account's password and mailbox belong together. */
   is_proven: boolean
   /** Whether a proven person chose the name. */
   name_is_own: boolean
@@ -111,7 +111,7 @@ const putToken = sql(
    on conflict (user_id, kind) do update
      set digest = excluded.digest, created_at = excluded.created_at, expires_at = excluded.expires_at, used_at = null`,
 )
-/** Replaces the token before. */
+/** The new token replaces the old one. */
 export const storeToken = (tx: PersonTx, kind: TokenKind, digest: Buffer, hours: number) =>
   tx.send(putToken, [tx.userId, kind, digest, hours])
 
@@ -125,7 +125,7 @@ const useToken = sql(
   'people.use_token',
   `update mail_tokens set used_at = service_now() where ${live} returning kind`,
 )
-/** @returns false when it is wrong, used, expired or replaced. Only one of two concurrent calls gets true. */
+/** @returns false when the token is wrong, used, expired or replaced. Only one of two concurrent calls gets true. */
 export async function consumeToken(tx: PersonTx, kind: TokenKind, digest: Buffer): Promise<boolean> {
   return (await tx.query(useToken, [tx.userId, kind, digest])).length > 0
 }

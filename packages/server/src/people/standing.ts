@@ -19,10 +19,7 @@ export async function readPerson(tx: PersonTx): Promise<Person | null> {
   return { id: row.id, email: row.email, name: row.name, isVerified: row.email_verified_at !== null }
 }
 
-/**
- * For a signed-in person that proves the mailbox of the account: marks the address as verified, and the account as
- * proven.
- */
+/** For a signed-in person that proves the mailbox of the account: marks the address as verified, and the account as proven. */
 export function proveMailbox(tx: PersonTx): void {
   setVerified(tx)
   setProven(tx)

@@ -3,8 +3,8 @@ import { changesOne } from '../platform/db/touch.ts'
 import type { PersonTx, ReadTx } from '../platform/db/transaction.ts'
 
 /**
- * Accounts from before the note was kept are judged by their sessions, which last for thirty days beyond their end: where
- * the address was verified earlier, nothing is known, and the account counts as proven.
+ * Accounts without this note, from older releases, are judged by their sessions, which are kept for thirty days after their
+ * end. If the address was verified earlier than that, nothing is known, and the account counts as proven.
  */
 const findUnproven = sql(
   'people.find_unproven',
@@ -16,7 +16,7 @@ const findUnproven = sql(
        select from sessions s where s.user_id = users.id and s.created_at >= users.email_verified_at)
    end as unproven from users where id = $1`,
 )
-/** Read it behind the lock on the password: a sign-in that overlaps has committed, or finds another password. */
+/** Read this behind the lock on the password: a concurrent sign-in has then committed, or finds another password. */
 export async function isUnproven(tx: PersonTx): Promise<boolean> {
   const [row] = await tx.query<{ unproven: boolean }>(findUnproven, [tx.userId])
   return row?.unproven === true
@@ -56,7 +56,7 @@ const useToken = sql(
   'people.use_disowning_token',
   `update disownings set token_digest = null where ${live} returning user_id`,
 )
-/** @returns false when it is wrong, used or expired. Only one of two concurrent calls gets true. */
+/** @returns false when the token is wrong, used or expired. Only one of two concurrent calls gets true. */
 export const consumeDisowningToken = async (tx: PersonTx, digest: Buffer): Promise<boolean> =>
   (await tx.query(useToken, [tx.userId, digest])).length > 0
 const retireToken = sql(
@@ -85,7 +85,7 @@ const unprovenPlaces = sql(
      and (d.reached is null or m.workspace_id > d.reached)
    order by m.workspace_id limit $2`,
 )
-/** The next workspaces that the account joined before; also those that it has left. */
+/** The next workspaces that the account joined before the mark, including workspaces that it has left. */
 export async function listUnprovenPlaces(tx: PersonTx, most: number): Promise<string[]> {
   const rows = await tx.query<{ workspace_id: string }>(unprovenPlaces, [tx.userId, most])
   return rows.map(row => row.workspace_id)

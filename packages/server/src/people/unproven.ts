@@ -15,15 +15,15 @@ import {
 } from './unproven-sql.ts'
 
 /**
- * Somebody may sign up with the address of another person, and make a workspace and secret keys before the owner of the
- * mailbox comes. So long as no person has shown that password and mailbox belong together, a reset ends all that the account made:
- * first its sessions and the right to act in its workspaces, in one row; then its keys and invitations, in batches.
+ * Somebody may sign up with the address of another person, and make a workspace and secret keys before the owner of the mailbox
+ * comes. Until a person has proved that password and mailbox belong together, a reset ends all that the account made: first its
+ * sessions and its right to act in its workspaces, in one row; then its keys and invitations, in batches.
  */
 
 /**
- * Begins to end all that the account made, if no person has shown that it is theirs. Comes after the new password.
+ * Begins to end all that the account made, if no person has proved to own the account. Comes after the new password.
  * @param isAsked whether the owner of the mailbox disowns it in any case.
- * @returns whether it has begun. `disownings.follow` goes on after the commit.
+ * @returns whether the end has begun. `disownings.follow` continues after the commit.
  */
 export async function disownUnproven(tx: PersonTx, isAsked: boolean): Promise<boolean> {
   if (!isAsked && !(await isUnproven(tx))) return false
@@ -31,13 +31,13 @@ export async function disownUnproven(tx: PersonTx, isAsked: boolean): Promise<bo
   return true
 }
 
-/** People whose accounts made what has yet to end. */
+/** People whose accounts made things that are still to end. */
 export const undoneDisownings = (tx: ReadTx, most: number): Promise<string[]> => listUndone(tx, most)
 
 /** The next workspaces where the account may have made anything. */
 export const placesToDisown = (tx: PersonTx, most: number): Promise<string[]> => listUnprovenPlaces(tx, most)
 
-/** Notes the last workspace in which the end has begun, and whether it has in all of them. */
+/** Notes the last workspace in which the end has begun, and whether it has begun in all workspaces. */
 export const noteDisowned = (tx: PersonTx, reached: string | null, isDone: boolean): void =>
   advanceRow(tx, reached, isDone)
 

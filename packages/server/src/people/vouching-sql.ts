@@ -2,8 +2,8 @@ import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
 /**
- * The first maker of a line of secret keys is a person or the operator. Where that person's account
- * is gone, or a key between them is, the oldest owner stands behind the key.
+ * The first maker of a line of secret keys is a person or the operator. If that person's account, or a key in between, does not
+ * exist any more, the oldest owner stands for the key.
  */
 const findPersonBehind = sql(
   'people.find_person_behind',

@@ -4,9 +4,9 @@ import { Refusal } from '../platform/refusal.ts'
 import { readPersonBehind } from './vouching-sql.ts'
 
 /**
- * The person in whose name the service writes to a third party: the one who sends the request, or the maker of the secret
- * key that sends it. Only a person with a verified address can be reached when the third party complains.
- * @param what they want to do, as in "before you …".
+ * The person in whose name the service writes to a third party: the sender of the request, or the maker of the secret key that
+ * sends it. A person needs a verified address, so that the person can be reached if the third party complains.
+ * @param what the person wants to do, as in "before you …".
  * @returns the id of the person; null for the operator.
  * @throws {Refusal} `email_not_verified`
  */

@@ -24,8 +24,8 @@ import {
 } from './sql.ts'
 
 /**
- * Creates a workspace and its first secret key, with the role of an owner; only this response contains the key. A
- * person becomes its owner; with the bootstrap token it has no members.
+ * Creates a workspace and its first secret key, with the role of an owner; only this response contains the key. A person who
+ * creates the workspace becomes its owner; a workspace made with the bootstrap token has no members.
  */
 export function createWorkspace(
   { deps, db, principal }: Caller<WorkspaceNeeds, Principal>,
@@ -37,7 +37,7 @@ export function createWorkspace(
   return mutate(
     db,
     workspaceId,
-    // A session without a workspace moves into the new one, and a repeat must still find the first response.
+    // A session without a workspace moves into the new one, and a repeated request must still find the first response.
     replay && { ...replay, workspaceId: null },
     async tx => {
       const at = deps.clock.now()
@@ -77,7 +77,7 @@ export function createWorkspace(
     },
     created => ({ ...created, secret_key: withoutSecret(created.secret_key) }),
     {
-      // A maker of many workspaces waits in one queue.
+      // A maker of many workspaces waits in one queue for all of them.
       inNameOf: principal.id ?? 'bootstrap',
       ...(principal.kind === 'session' && principal.id !== null && { userId: principal.id }),
     },

@@ -13,8 +13,8 @@ import type { WorkspaceNeeds } from './needs.ts'
 import { lockWorkspace } from './sql.ts'
 
 /**
- * Makes the signed-in person the owner of a workspace without members, such as one that a program has made. They show
- * an owner's secret key, which could invite anybody: being there first is no right.
+ * Makes the signed-in person the owner of a workspace without members, such as one that a program has made. The person shows an
+ * owner's secret key, which could invite anybody: to be first gives no right.
  */
 export async function adoptWorkspace(
   { deps, db, principal }: Caller<WorkspaceNeeds, PersonPrincipal>,
@@ -37,7 +37,7 @@ export async function adoptWorkspace(
 
 /**
  * Makes a person the owner of the transaction's workspace, which must have no members, with the audit row.
- * @param shownKeyId the secret key that the person has shown; null: the operator gives it to them.
+ * @param shownKeyId the secret key that the person has shown; null: the operator makes the person the owner.
  * @throws {Refusal} `not_found`, `workspace_taken`, `workspace_limit_reached`.
  */
 export async function adopt(
@@ -48,7 +48,7 @@ export async function adopt(
   shownKeyId: string | null,
 ): Promise<Membership> {
   const asPerson = asPersonTx(tx, userId)
-  // The second of two who adopt it at once finds the first.
+  // If two persons adopt it at once, the second finds the first.
   const workspace = await lockWorkspace(tx)
   if (workspace === null) throw new Refusal('not_found')
   const [isTaken, owned, person] = await Promise.all([

@@ -19,8 +19,8 @@ import { findWorkspace, storeBillingToken, useBillingToken, type WorkspaceRow } 
 const billingLinkDays = 7
 
 /**
- * Mails a link to the billing address that a caller has just named, which may be a stranger's: until the link was used, the
- * address gets no other letter. Naming the same address again mails another link.
+ * Mails a link to the billing address that a caller has just named, which may be a stranger's: until the link is used, the
+ * address gets no other letter. To name the same address again mails another link.
  */
 export async function askForProof(
   tx: Tx,
@@ -77,7 +77,7 @@ export function billingLetters({ db, randomBytes, publicUrl }: WriterParts): Rec
     billing_verification: ({ workspace_id = '' }) =>
       db.inWorkspace(workspace_id, async tx => {
         const row = await findWorkspace(tx)
-        // It was verified or removed after the job was queued.
+        // The address was verified or removed after the job was queued.
         if (row === null || row.billing_email === null || row.billing_email_verified) return null
         const { token, digest } = drawMailedToken(workspace_id, randomBytes)
         storeBillingToken(tx, digest, row.billing_email, billingLinkDays)

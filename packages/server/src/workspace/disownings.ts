@@ -10,11 +10,11 @@ import type { Endings } from '../secret-keys/endings.ts'
 import { countMade } from '../secret-keys/made.ts'
 import { lockStanding } from './unproven-sql.ts'
 
-/** Ends what accounts made that no person had proven, in one workspace after the other. */
+/** Ends what unproven accounts made, in one workspace after the other. */
 export interface Disownings {
-  /** Goes on for about a second. What is left then, or after a failure, some process ends later. */
+  /** Works for about a second. What then remains to end, or remains after a failure, some process ends later. */
   follow(userId: string): Promise<void>
-  /** Takes up what no process has finished, as each does from time to time. */
+  /** Continues unfinished work of any process. Each process calls this from time to time. */
   resume(): Promise<void>
   /** How many working secret keys of the workspace descend from the person. */
   countKeys(db: Db, workspaceId: string, userId: string): Promise<number>
@@ -31,11 +31,11 @@ interface DisowningParts {
 
 const waits = 'what an unproven account made ends later'
 const followMs = 1_000
-/** How often each process looks for those that are undone. */
+/** How often each process looks for unfinished work. */
 const lookMs = 10_000
 const foundMax = 20
 const turnMs = 5_000
-/** Workspaces that are read at once. */
+/** How many workspaces are read at once. */
 const placesMax = 100
 
 export function openDisownings({ pool, endings, clock, makeId, log }: DisowningParts): Disownings {
@@ -44,7 +44,7 @@ export function openDisownings({ pool, endings, clock, makeId, log }: DisowningP
   const own = pool.bind({ ...unbound, party })
   const closing = new AbortController()
 
-  /** Begun behind the lock of the membership: a workspace that the person has kept meanwhile stays as it is. */
+  /** Begins the end behind the lock of the membership: if the person has kept the workspace meanwhile, nothing ends. */
   const endIn = async (db: Db, workspaceId: string, userId: string): Promise<void> => {
     const maker = { type: 'user', id: userId } as const
     const hasMade = await db.inWorkspace(
@@ -74,7 +74,7 @@ export function openDisownings({ pool, endings, clock, makeId, log }: DisowningP
     }
   }
   const resume = async (): Promise<void> => {
-    // In no workspace: the function shows ids alone.
+    // In no workspace, because the function shows only ids.
     for (const userId of await own.readAtOnce(makeId(), tx => undoneDisownings(tx, foundMax))) {
       if (closing.signal.aborted) return
       await followBy(own, userId, new Deadline(turnMs)).catch(error =>

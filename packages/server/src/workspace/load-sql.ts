@@ -1,8 +1,8 @@
 import { sql } from '../platform/db/connection.ts'
 
 /**
- * Adds counts to the present hour, except of workspaces that were removed meanwhile. Rows are taken in the order of their workspaces, so that processes that write at the same
- * time wait for each other in one direction.
+ * Adds counts to the present hour, except of workspaces that were removed meanwhile. Rows are locked in the order of their
+ * workspaces, so that processes that write at the same time do not wait for each other in a circle.
  */
 export const addLoads = sql(
   'workspace_loads.add',

@@ -9,14 +9,14 @@ interface Load {
   connectionMs: number
 }
 
-/** From a count to its row, in ms. */
+/** The time from a count to its row, in ms. */
 const writeMs = 60_000
-/** Workspaces that are counted at once, about 200 bytes each. Beyond that, further ones are not counted until the next write. */
+/** Workspaces that are counted at once, about 200 bytes each. Further workspaces are not counted until the next write. */
 const workspacesMax = 20_000
 
 /**
- * Counts what each workspace asks of this process, for the operator who looks for the one that keeps the others waiting. The
- * figures bound nothing: a process that is killed loses those of up to a minute, and so does a write that fails.
+ * Counts what each workspace asks of this process, for an operator who looks for the workspace that delays all others. The
+ * figures limit nothing: a process that is killed loses the figures of up to a minute, and so does a write that fails.
  */
 export class WorkspaceLoads {
   readonly #lane: Lane<Load, null>
@@ -28,7 +28,7 @@ export class WorkspaceLoads {
       name: 'workspace_load',
       shares: 'writes',
       statement: addLoads,
-      // A second time would count twice.
+      // A repeated write would count twice.
       repeatable: false,
       values: loads => [
         loads.map(({ workspaceId }) => workspaceId),

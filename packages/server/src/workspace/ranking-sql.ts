@@ -11,7 +11,7 @@ export const listLoads = `
   order by case $1 when 'requests' then coalesce(l.requests, 0) else coalesce(l.connection_ms, 0) end desc, w.slug
   limit $2`
 
-/** How many rows each workspace has in a table, which it reads whole. */
+/** How many rows each workspace has in a table. The statement reads the whole table. */
 export const countRows = (table: string) =>
   `select workspace_id as id, count(*)::text as rows from ${table} group by workspace_id`
 

@@ -10,13 +10,13 @@ export type Measure = (typeof measures)[number]
 export interface RankedByLoad extends WorkspaceLabel {
   /** In the current hour and the 24 before it. */
   readonly requests: number
-  /** How long its transactions held connections of the pools in that time, in ms. */
+  /** How long transactions of the workspace held connections of the pools in these hours, in ms. */
   readonly connectionMs: number
 }
 
 export interface RankedByRows extends WorkspaceLabel {
   readonly rows: number
-  /** The table with most of these. */
+  /** The table with most of the workspace's rows. */
   readonly largest: { readonly table: string; readonly rows: number }
 }
 
@@ -34,7 +34,7 @@ export async function rankByLoad(
   }))
 }
 
-/** The workspaces with most rows first. It reads every table whole, one after the other. */
+/** The workspaces with most rows first. It reads every table completely, one after the other. */
 export async function rankByRows(client: pg.ClientBase, limit: number): Promise<RankedByRows[]> {
   const counts = new Map<string, { rows: number; largest: RankedByRows['largest'] }>()
   for (const table of workspaceTables) {

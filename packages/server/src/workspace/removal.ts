@@ -3,8 +3,8 @@ import { isUndone } from '../platform/db/errors.ts'
 import { untilNone } from '../platform/db/upkeep.ts'
 
 /**
- * Tables whose rows refer to nothing, and which lanes write together with those of other workspaces: a long lock
- * on one row would block all of these.
+ * Tables whose rows refer to nothing, and in which lanes write rows of several workspaces together: a long lock on one row
+ * would block the writes of all these workspaces.
  */
 const looseTables = [
   'policy_nodes',
@@ -22,7 +22,7 @@ const looseTables = [
   'workspace_loads',
 ] as const
 
-/** Each before those that it refers to. `workspaces` itself comes last. */
+/** Each table stands before the tables that it refers to. `workspaces` itself comes last. */
 const boundTables = [
   'audit_callers',
   'audit_addresses',
@@ -49,7 +49,7 @@ const boundTables = [
 /** Every table with rows of a workspace. A test compares this with the database. */
 export const workspaceTables = [...looseTables, ...boundTables] as const
 
-/** A large response is some thousand rows of the store; a thousand rows of anything else take some milliseconds. */
+/** Postgres stores a large response as some thousand TOAST rows; a thousand rows of another table take some milliseconds. */
 const rowsAtOnce = (table: (typeof looseTables)[number]) => (table === 'idempotency_bodies' ? 50 : 1_000)
 
 /**
@@ -68,7 +68,7 @@ const rememberRemoval = `insert into security_events
      select user_id from workspace_members where workspace_id = $1 and removed_at is null) p
   where w.id = $1`
 
-/** The service keeps running, and a mutation may lock the same rows in another order. */
+/** A limit of tries: the service keeps running, and a mutation may lock the same rows in another order, so that they deadlock. */
 const triesMax = 5
 
 export interface WorkspaceLabel {
@@ -83,9 +83,8 @@ export async function findWorkspaceLabel(client: pg.ClientBase, id: string): Pro
 }
 
 /**
- * Removes a workspace and everything in it for good, as the role that owns the tables: first, in one
- * transaction, the rows that refer to each other, including its credentials; then, when no new ones can be
- * added, the loose rows in short batches.
+ * Removes a workspace and everything in it for good, as the role that owns the tables: first, in one transaction, the rows that
+ * refer to each other, including its credentials; then, when no rows can be added any more, the loose rows in short batches.
  * @returns how many rows were removed, by table; null if the workspace does not exist.
  */
 export async function removeWorkspace(
@@ -111,10 +110,9 @@ async function removeBound(client: pg.ClientBase, id: string): Promise<Record<st
 }
 
 async function removeBoundRows(client: pg.ClientBase, id: string): Promise<Record<string, number> | null> {
-  // Every mutation holds the workspace until it ends: running ones end first, and later ones wait and find
-  // nothing.
+  // Every mutation holds the workspace until it ends: running mutations end first, and later ones wait and find nothing.
   await client.query('select end_rights($1::uuid, array[$1::uuid])', [id])
-  // In the order of all changes of keys: running ones end first, and the next ones wait while they hold nothing.
+  // In the order of all changes of keys: running changes end first, and later ones wait without holding a lock.
   await client.query('select from policy_heads where workspace_id = $1 order by project_id for update', [id])
   await client.query('select from audit_heads where workspace_id = $1 for update', [id])
   // While this lock is held, no row that refers to the workspace can be added.
@@ -134,8 +132,8 @@ async function removeBoundRows(client: pg.ClientBase, id: string): Promise<Recor
 }
 
 /**
- * Removes the loose rows of a removed workspace: each batch in a separate transaction, which skips locked rows.
- * A process that has just looked the workspace up may still add some; these expire.
+ * Removes the loose rows of a removed workspace: each batch in a separate transaction, which skips locked rows. A process that
+ * has just looked the workspace up may still add some rows; these expire.
  * @returns how many rows were removed, by table.
  */
 export async function removeLoose(client: pg.ClientBase, id: string): Promise<Record<string, number>> {
@@ -155,7 +153,7 @@ export async function removeLoose(client: pg.ClientBase, id: string): Promise<Re
   return removed
 }
 
-/** Waits for the holder of a row, if there is one, while holding nothing. @returns whether a row is left. */
+/** Waits for the holder of a row, if there is one, without holding a lock. @returns whether a row is left. */
 async function outlasts(client: pg.ClientBase, table: string, id: string): Promise<boolean> {
   const one = `select from ${table} where workspace_id = $1 limit 1 for update`
   return (await client.query(one, [id])).rowCount === 1

@@ -1,9 +1,9 @@
 /**
- * The account of a vendor. `actions.ts` makes, reads and changes it, `removal.ts` deletes all of it, `adopt.ts` gives
- * one without members to a person. `loads.ts` with `load-sql.ts` measures what it takes of the service,
- * `count-requests.ts` its requests, `ranking.ts` with `ranking-sql.ts` names the largest, `billing.ts` has the figures
- * for an invoice. `unproven.ts` with `unproven-sql.ts` and `disownings.ts` end what an unproven person made.
- * `restored.ts` runs after a restore.
+ * The account of a vendor. `actions.ts` makes, reads and changes it, `removal.ts` deletes all of it, `adopt.ts` gives a
+ * workspace without members to a person, `billing.ts` verifies a billing address. `loads.ts` with `load-sql.ts` measures what a
+ * workspace takes of the service, `count-requests.ts` its requests, `ranking.ts` with `ranking-sql.ts` names the largest.
+ * `unproven.ts` with `unproven-sql.ts` and `disownings.ts` end what an unproven person made. `restored.ts` runs after a
+ * restore.
  */
 
 import type { Room } from '../gate/room.ts'
@@ -20,7 +20,7 @@ import { routes } from './routes.ts'
 
 const rowsAtOnce = 1_000
 
-/** Deletes hours after two days: the figures show the last one. */
+/** Deletes hours after two days: the figures show the last day. */
 export const pruneWorkspaceLoads: Chore = {
   name: 'workspace loads',
   run: client =>

@@ -82,6 +82,6 @@ const useToken = sql(
      and billing_token_hash = sha256(convert_to(billing_email, 'UTF8'))
    returning id`,
 )
-/** @returns whether it was the newest link to the address that the workspace has now. */
+/** @returns whether the token was that of the newest link to the workspace's present address. */
 export const useBillingToken = async (tx: Tx, digest: Buffer): Promise<boolean> =>
   (await tx.query(useToken, [tx.workspaceId, digest])).length > 0

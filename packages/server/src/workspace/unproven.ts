@@ -11,7 +11,7 @@ import type { WorkspaceNeeds } from './needs.ts'
 import { findWorkspace } from './sql.ts'
 import { keepRow, lockStanding, type StandingRow } from './unproven-sql.ts'
 
-/** The decision of a person about a workspace that their account joined before anybody had shown that it is theirs. */
+/** The decision of a person about a workspace that the person's account joined before anybody had proved to own the account. */
 
 const makerOf = (userId: string) => ({ type: 'user', id: userId }) as const
 
@@ -35,8 +35,8 @@ const entryOf = (
 })
 
 /**
- * The person acts in the workspace again, and a session without a workspace moves into it. What the account made there ends
- * before that: what the person makes from now on has the same maker.
+ * The person acts in the workspace again, and a session without a workspace moves into it. What the account made in the
+ * workspace ends before that, because what the person makes later has the same maker.
  */
 export async function keepWorkspace(
   {
@@ -73,8 +73,8 @@ const stillEnding = (): never => {
 }
 
 /**
- * The person leaves the workspace, also as its last owner, and what the account made there ends. Where no person else is left,
- * no person can act in it any more.
+ * The person leaves the workspace, even as its last owner, and what the account made there ends. If no person is left, no
+ * person can act in the workspace any more.
  */
 export async function giveUpWorkspace(
   { deps, db, principal: { id: userId } }: Caller<WorkspaceNeeds, PersonPrincipal>,
