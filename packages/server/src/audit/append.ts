@@ -20,7 +20,7 @@ export const actorOf = ({ kind, id }: Pick<Principal, 'kind' | 'id'>): Actor => 
 const typeOf = <Kind extends string>(kind: Kind) =>
   kind === 'session' ? ('user' as const) : (kind as Exclude<Kind, 'session'>)
 
-/** The address of the actor: null for one that did not send the request, such as the maker of a key that ends now. */
+/** The address of the actor; null for an actor that did not send the request, such as the maker of a key that ends now. */
 function addressOf({ sender }: Tx, { type, id }: Actor): string | null {
   if (sender === undefined || sender.ip === '') return null
   return typeOf(sender.kind) === type && sender.id === id ? sender.ip : null
@@ -38,9 +38,9 @@ export interface Entry {
 const appendRows = sql('audit.append', `select audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`)
 
 /**
- * Appends rows to the workspace's chain, in the transaction of the change, so that both commit or neither does. The
- * statement is sent together with COMMIT: the lock on the head is the last one taken and is held for no round trip. It writes the
- * caller's address too, one row for all of these.
+ * Appends rows to the workspace's chain, in the transaction of the change, so that both commit or neither does. The statement
+ * is sent together with COMMIT: the lock on the head is the last one taken and is held for no round trip. The statement also
+ * writes the caller's address, one row for all appended rows.
  * @param at time of the change, milliseconds since 1970.
  */
 export function appendAudit(

@@ -6,11 +6,11 @@ import type { ChainStep } from './verify-run.ts'
 type Line = AuditChainProgress | AuditChain
 
 /**
- * A verification as lines: how far it is, as often as the client takes them, and the result. The run goes on when the client
- * has gone: others may share it, and it ends by itself.
+ * A verification as lines: its progress, as often as the client takes lines, and the result. The run continues when the client
+ * has gone: other clients may share it, and it ends by itself.
  *
  * @param judgeAgain throws when the credential has ended, which a long run could outlive.
- * @throws {Refusal} until the run has begun; after that it is the last line.
+ * @throws {Refusal} until the run has begun; after that the refusal is the last line.
  */
 export async function verifyInLines(
   verifyChain: VerifyChain,

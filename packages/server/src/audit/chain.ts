@@ -35,7 +35,7 @@ export function canonicalRow(row: ChainRow): string {
   )
 }
 
-/** The hash before the first row. It contains the workspace, so that a chain cannot be moved to another one. */
+/** The hash before the first row. It contains the workspace's id, so that a chain cannot be moved to another workspace. */
 export const genesisHash = (workspaceId: string): Buffer => hash('sha256', domain + workspaceId, 'buffer')
 
 export const nextHash = (previous: Uint8Array, canonical: string): Buffer =>
@@ -77,13 +77,13 @@ export class ChainVerifier {
   /** Scratch space for the bytes to hash. */
   #scratch = Buffer.from(domain)
 
-  /** @param from where to continue, when the rows up to there are verified; the genesis by default. */
+  /** @param from where to continue, when all earlier rows are verified; the genesis by default. */
   constructor(workspaceId: string, from: ChainHead = { seq: 0, hash: genesisHash(workspaceId) }) {
     this.#checked = from.seq
     this.#hash = from.hash.toString('latin1')
   }
 
-  /** The rows so far, up to the first fault. */
+  /** The number of rows so far, up to the first fault. */
   get checked(): number {
     return this.#checked
   }
@@ -108,7 +108,7 @@ export class ChainVerifier {
     }
   }
 
-  /** @param head the head that the chain claims; null when it is missing. A truncated tail is found here. */
+  /** @param head the head that the chain claims; null when it is missing. A truncated chain is found here. */
   end(head: ChainHead | null): Verified {
     const ends = head !== null && head.seq === this.#checked
     if (this.#fault === null && !(ends && head.hash.toString('latin1') === this.#hash)) {

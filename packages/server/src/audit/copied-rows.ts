@@ -27,7 +27,7 @@ export class CopiedRows {
   }
 
   /**
-   * Parses the rows that end in this chunk and keeps the rest for the next one.
+   * Parses the rows that end in this chunk and keeps the rest for the next chunk.
    * @returns false as soon as `take` does.
    */
   read(chunk: Buffer, take: (row: CopiedRow) => boolean): boolean {
@@ -85,7 +85,7 @@ const countBytes = 2
 const lengthBytes = 4
 const fields = 11
 
-/** Exact to 2^53. A larger value cannot be a seq of a chain, and need not be exact to show that. */
+/** Exact to 2^53. A larger value cannot be a seq of a chain, and need not be exact to prove that. */
 const readInt64 = (bytes: Buffer, at: number) => bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
 
 function uuidAt(bytes: Buffer, at: number): string {
@@ -101,7 +101,7 @@ class Times {
   #second = Number.NaN
   #text = ''
 
-  /** A time that has no exact text (infinity, or a finer one) becomes a text that no row can have been hashed with. */
+  /** A time without an exact text (infinity, or a finer one) becomes a text that no row can have been hashed with. */
   at(bytes: Buffer, at: number): string {
     let micros: number | bigint = readInt64(bytes, at) + epochMicros
     let millis = micros / 1000

@@ -6,7 +6,7 @@ import type { Exports } from './exports.ts'
 import { toAuditLog } from './resource.ts'
 import { type AuditRow, readExportPage, readHead } from './sql.ts'
 
-/** The limits of a page, whichever is reached first: the memory of an export while its reader does not read. */
+/** The limits of a page, whichever is reached first: an export keeps one page in memory while its reader does not read. */
 const pageMost = { rows: 200, bytes: 128 * 1024 }
 /** A reader that takes nothing for this long is disconnected. */
 const restMs = 30_000

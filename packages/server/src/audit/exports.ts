@@ -1,6 +1,6 @@
 import { Refusal } from '../platform/refusal.ts'
 
-/** Exports per process: each holds a page of up to 128 KiB, and a connection only while it reads one. */
+/** Exports per process: each keeps a page of up to 128 KiB, and a connection only while it reads a page. */
 export const exportsMax = 32
 /** After this time an export may be ended in favour of another caller's, in ms. */
 export const holdMs = 30_000
@@ -38,7 +38,7 @@ export class Exports {
   }
 
   /**
-   * @param callerId the credential or the person that reads it.
+   * @param callerId the credential or the person that reads the export.
    * @param cut ends this export at once, in favour of another one.
    * @throws {Refusal} `too_many_requests`.
    */
@@ -58,7 +58,7 @@ export class Exports {
     }
   }
 
-  /** @throws {Refusal} unless the workspace has none, or one of another caller that has had its time. */
+  /** @throws {Refusal} unless the workspace has no export, or an export of another caller that has had its time. */
   #endOfAnother(workspaceId: string, callerId: string): void {
     const running = this.#underWay.get(workspaceId)
     if (running === undefined) return

@@ -12,7 +12,7 @@ export interface AuditFilter {
   /** Only rows beyond this seq, in the order. */
   beyond: number
   limit: number
-  /** Null: any. */
+  /** Null: no filter. */
   action: AuditAction | null
   actorId: string | null
   targetId: string | null
@@ -38,8 +38,8 @@ interface Shape {
 }
 
 /**
- * The names of who acted, each a look-up by primary key. An embed token is not stored, and it changes keys of its tenant
- * alone, so the changed key leads to the tenant.
+ * The names of the actors, each a look-up by primary key. An embed token is not stored, but changes only keys of its tenant, so
+ * the changed key leads to the tenant.
  */
 const actor = `${who},
   (select json_build_object('name', k.name, 'display_prefix', k.display_prefix) from secret_keys k
@@ -56,15 +56,15 @@ const byNothing = ({ head, isWanted, inOrder, actor }: Shape) =>
   `${head}select ${columns}, ${actor} from audit_logs l
    where l.workspace_id = $1 and ${isWanted} ${inOrder} limit $3`
 
-/** A target has few rows, so the other filters are tried on each. */
+/** A target has few rows, so all further filters are tried on each row. */
 const byTarget = ({ head, isWanted, inOrder, actor }: Shape) =>
   `${head}select ${columns}, ${actor} from audit_logs l
    where l.workspace_id = $1 and l.target_id = $7 and ${isWanted} and l.action = any($4::text[])
      and ${envKey} = any($5::text[]) and ($6::text is null or l.actor_id = $6) ${inOrder} limit $3`
 
 /**
- * Reads each pair of action and environment in its own part of the index, where the rows are in order, and merges these.
- * So every filter, alone or with others, reads at most a page of each pair, and a filter that names both reads one.
+ * Reads each pair of action and environment in its own part of the index, where the rows are in order, and merges the parts. So
+ * every combination of filters reads at most a page of each pair, and a filter that names both reads one pair.
  */
 const byPairs =
   (condition: string) =>
@@ -82,19 +82,20 @@ const forms = {
   actor: byPairs('and l.actor_id = $6'),
 }
 
-/** How many parameters each has before the two times. */
+/** How many parameters each form has before the two times. */
 const parameters = { all: 3, target: 7, pairs: 5, actor: 6 } as const
 
 /**
- * How far the time of a row may be behind that of a row before it. Rows have the clock of the process that made the change,
- * at its begin, and their place from its commit.
+ * How far the time of a row may be behind the time of an earlier row. A row's time is from the clock of the process that made
+ * the change, at the beginning of the change; its place is from its commit.
  */
 const behindMost = `interval '1 minute'`
 
 /**
- * Finds a place in the log by halves, about twenty rows of a million, so that no index by time is written with each change: at
- * `low`, and so before it, every row has an earlier time. A missing row counts as the one before it. OFFSET 0 keeps the division out
- * of the condition: it may raise an error, so row-level security would have it tried on each row in place of the index.
+ * Finds a place in the log by binary search, about twenty rows of a million, so that no change has to write an index by time:
+ * at `low`, and so before it, every row has an earlier time. A missing row counts as the row before it. OFFSET 0 keeps the
+ * division out of the condition: the division may raise an error, so row-level security would try it on each row instead of
+ * using the index.
  */
 const placeOf = (name: string, time: string) => `${name} (low, high) as (
      select 0::bigint, coalesce((select s.seq + 1 from audit_logs s where s.workspace_id = $1 order by s.seq desc limit 1), 1)
@@ -106,7 +107,10 @@ const placeOf = (name: string, time: string) => `${name} (low, high) as (
        from (select (p.low + p.high) / 2 as seq offset 0) h) m
      where p.high - p.low > 1)`
 
-/** Narrows a statement to the times in its last two parameters: to a part of the log that has all of them, then row by row. */
+/**
+ * Narrows a statement to the times in its last two parameters: first to a part of the log that has all matching rows, then row
+ * by row.
+ */
 function dated(form: keyof typeof forms): { head: string; isDated: string } {
   const [from, before] = [parameters[form] + 1, parameters[form] + 2].map(at => `$${at}::timestamptz`)
   return {
@@ -129,7 +133,7 @@ function listStatement(
   if (statement === undefined) {
     const times = isDated ? dated(form) : { head: '', isDated: '' }
     const beyond = `${order === 'asc' ? 'l.seq > $2' : 'l.seq < $2'}${times.isDated}`
-    // The filters' own values leave out live. Another condition on env would offer Postgres `audit_logs_of_test`.
+    // The filters' own values exclude live. Another condition on env would lead Postgres to use `audit_logs_of_test`.
     const isSeen = form === 'all' ? isOfTest : isTestTarget
     const text = forms[form]({
       head: times.head,
@@ -143,7 +147,7 @@ function listStatement(
   return statement
 }
 
-/** The values of the index for each environment that the filter leaves; rows without one are ''. */
+/** The values of the index for each environment that the filter allows; rows without an environment have ''. */
 const envsOf = ({ env, reach }: AuditFilter): string[] => {
   if (env !== null) return [env]
   return reach === 'test' ? ['test', ''] : ['live', 'test', '']

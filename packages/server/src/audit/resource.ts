@@ -22,7 +22,7 @@ export function toAuditLog(workspaceId: string, { reach, role }: Principal, row:
     ...(row.person !== null && { actor: row.person }),
     ...(row.secret_key && { actor_secret_key: row.secret_key }),
     ...(row.tenant && { actor_tenant: row.tenant }),
-    // From where a colleague works is for owners, as in the security events.
+    // Only owners see the address from which a colleague works, as in the security events.
     ...(row.ip !== null && role === 'owner' && { ip: row.ip }),
     target_type: row.target_type,
     target_id: row.target_id,
@@ -34,7 +34,7 @@ export function toAuditLog(workspaceId: string, { reach, role }: Principal, row:
   }
 }
 
-/** The payload with the addresses that are not erased, each next to its hash and with its salt. */
+/** The payload with the addresses that are not erased, each beside its hash and with its salt. */
 function payloadFor(reach: Principal['reach'], row: AuditRow): Record<string, unknown> {
   const payload = JSON.parse(row.payload) as Record<string, unknown>
   for (const { path, address, salt } of row.addresses ?? []) {

@@ -1,11 +1,11 @@
 /**
- * The audit log and its hash chain. `chain.ts` has the bytes of a row, `append.ts` writes it as the last of a
- * transaction, `changes.ts` says what an update changed. `actions.ts` is what the routes do: `list.ts` with
- * `list-sql.ts` reads rows (`address-place.ts`: the addresses of callers beside them), `export.ts` sends all as
- * `lines.ts`, within the bounds of `exports.ts`. `checkpoint.ts` signs a head, `signed-head.ts` compares with it.
- * `verify.ts` checks a chain: `verify-thread.ts` and `verify-worker.ts` in a thread, `verify-run.ts` piece by piece over
- * `copied-rows.ts`, `chain-lines.ts` tells the progress, `verify-file.ts` checks an export. `resource.ts` is the shape
- * of the API, `upkeep.ts` checks every chain now and then.
+ * The audit log and its hash chain. `chain.ts` has the bytes of a row, `append.ts` writes it as the last of a transaction,
+ * `changes.ts` says what an update changed. `actions.ts` lists the addresses in payloads, which `address-place.ts` finds.
+ * `list.ts` with `list-sql.ts` reads rows, `export.ts` sends all rows within the limits of `exports.ts`. `checkpoint.ts` signs
+ * a head, `signed-head.ts` signs with the service's key. `verify.ts` checks a chain: `verify-thread.ts` and `verify-worker.ts`
+ * in a thread, `verify-run.ts` piece by piece over `copied-rows.ts`, `chain-lines.ts` reports the progress, `verify-file.ts`
+ * checks an export, whose lines `lines.ts` splits. `resource.ts` is the shape of the API, `upkeep.ts` checks every chain once a
+ * day.
  */
 
 import type { Room } from '../gate/room.ts'

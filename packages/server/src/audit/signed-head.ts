@@ -11,7 +11,7 @@ export interface SignHeads {
   verifyChain: VerifyChain
 }
 
-/** @param publicUrl names the key: an old note is verified with the key that was published under that name. */
+/** @param publicUrl names the key: an old note is verified with the key that was published under this name. */
 export function createSignHeads(
   store: SealedStore,
   publicUrl: string,

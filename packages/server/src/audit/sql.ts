@@ -22,9 +22,9 @@ export interface AuditRow {
   person: { email: string; name: string | null } | null
   /** The address from which the change was made, if it is kept. */
   ip: string | null
-  /** The acting secret key, as long as the workspace has it. In lists alone. */
+  /** The acting secret key, as long as the workspace has it. Only in lists. */
   secret_key?: { name: string | null; display_prefix: string } | null
-  /** The tenant of the acting embed token, as long as the changed key exists. In lists alone. */
+  /** The tenant of the acting embed token, as long as the changed key exists. Only in lists. */
   tenant?: { id: string; external_id: string; name: string | null } | null
 }
 
@@ -37,11 +37,11 @@ export const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type
 const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
    where u.id = case when l.actor_type = 'user' and l.actor_id ~ '^[0-9a-f-]{36}$' then l.actor_id::uuid end) as person`
 
-/** A row for all that one transaction appended. */
+/** One row for all rows that a transaction appended. */
 const ip = `(select case when c.last_seq >= l.seq then c.ip end from audit_callers c
    where c.workspace_id = l.workspace_id and c.first_seq <= l.seq order by c.first_seq desc limit 1) as ip`
 
-/** What only live credentials see of who acted. */
+/** What only live credentials see of the actor. */
 export const who = `${person}, ${ip}`
 export const whoWithheld = 'null::json as person, null::text as ip'
 
@@ -118,14 +118,14 @@ export async function readHead(tx: ReadTx): Promise<number> {
   return row?.seq ?? 0
 }
 
-/** The time of the day of a workspace `w`, from its id, so that the chains of a database are not due at the same moment. */
+/** The time of the day of a workspace `w`, from its id, so that not all chains of a database are due at the same moment. */
 const timeOfDay = `make_interval(secs => ('x' || right(w.id::text, 6))::bit(24)::int % 86400)`
 /** The next such time after a moment. */
 const nextAfter = (moment: string) =>
   `date_trunc('day', ${moment} - ${timeOfDay}, 'UTC') + interval '1 day' + ${timeOfDay}`
 const dueAt = `coalesce(h.verification_due_at, ${nextAfter('w.created_at')})`
 
-/** Workspaces whose daily verification is due, the latest first. One without a head is always due, and broken. */
+/** Workspaces whose daily verification is due, the longest due first. A workspace without a head is always due, and broken. */
 export const dueChains = sql(
   'audit.due_chains',
   `select w.id from workspaces w left join audit_heads h on h.workspace_id = w.id

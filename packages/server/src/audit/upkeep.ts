@@ -7,10 +7,10 @@ import type { Reading } from '../platform/observe/readings.ts'
 import { chainFigures, dueChains, noteVerification } from './sql.ts'
 import { openVerifyThread } from './verify-thread.ts'
 
-/** After this time the next round goes on, so that the other chores of upkeep have their turn. */
+/** After this time the rest waits for the next round, so that other chores of upkeep have their turn. */
 const roundMs = 60_000
 const chainsAtOnce = 100
-/** So many chains that cannot be verified are no fault of theirs. */
+/** If so many chains cannot be verified, the cause is not in the chains, and the round ends. */
 const failuresMost = 3
 
 interface VerifyParts {
@@ -22,9 +22,10 @@ interface VerifyParts {
 }
 
 /**
- * Verifies each chain once a day, one after the other, in a thread of low priority. Each chain has its own time of the day,
- * and is noted when it is verified, so a restart goes on with the next one. A broken chain is verified again every hour. One
- * that cannot be verified, as one that the database reads too slowly, stays due, and the others have their turn.
+ * Verifies each chain once a day, one after the other, in a thread of low priority. Each chain has its own time of the day, and
+ * is noted when it is verified, so a restart continues with the next chain. A broken chain is verified again every hour. A
+ * chain that cannot be verified, for example because the database reads too slowly, stays due, and the next chains have their
+ * turn.
  */
 export const verifyChains = ({
   connection,
@@ -37,7 +38,7 @@ export const verifyChains = ({
     const end = monotonic() + roundMs
     const { rows } = await client.query<{ id: string }>({ ...dueChains, values: [chainsAtOnce] })
     if (rows.length === 0) return 0
-    // Not the thread of requests, because it ends with the service, in the middle of a chain.
+    // Not the thread of requests, because this thread ends with the service, even in the middle of a chain.
     const thread = openVerifyThread(connection)
     signal?.addEventListener('abort', thread.close, { once: true })
     let verified = 0

@@ -16,7 +16,7 @@ const pageRows = 500
 /** When the database sends nothing for this long, the run fails. */
 const silentMs = 1_900
 
-/** Hears how far a run is: once it has begun, and about a hundred times until its end. */
+/** Called with the progress of a run: once it has begun, and about a hundred times until its end. */
 export type Watch = (step: ChainStep) => void
 
 export interface ChainStep {
@@ -65,7 +65,7 @@ export async function verify(
     throw refusalOf(error)
   } finally {
     if (whole) await client?.end().catch(() => {})
-    // While rows are being sent, Postgres would read a regular end of the connection only after the last of them.
+    // While rows are being sent, Postgres would read a regular end of the connection only after the last row.
     else (client as unknown as Cuttable | null)?.connection.stream.destroy()
   }
 }
@@ -84,7 +84,7 @@ function everyHundredth(rows: number, watch: Watch): (checked: number) => void {
 }
 
 /**
- * @param advanced gets how many rows verify, after each piece.
+ * @param advanced gets the number of verified rows, after each piece.
  * @returns whether it read to the end; it stops at the first invalid row.
  */
 async function takeRows(
@@ -146,7 +146,7 @@ function addressHolds(row: AddressPageRow): boolean {
     )
     return named === addressHash(row.salt, row.address)
   } catch {
-    // Who owns the tables can drop their constraints, and write what is neither JSON nor an address.
+    // A role that owns the tables can drop their constraints, and write what is neither JSON nor an address.
     return false
   }
 }

@@ -11,7 +11,7 @@ export interface Question {
   store: PortableConnection
 }
 
-/** How far a run is, and at its end the result, or why there is none. */
+/** The progress of a run, and at its end the result, or why there is none. */
 export type Reply = { workspaceId: string } & (
   | { step: ChainStep }
   | { step: null; chain: DerivedChain }
@@ -29,12 +29,12 @@ interface Asked extends PromiseWithResolvers<DerivedChain> {
   readonly watch: Watch | undefined
 }
 
-/** A thread takes 90 ms to start and about 20 MiB, so it stays for runs that follow soon. */
+/** A thread takes 90 ms to start and about 20 MiB, so it is kept for later runs. */
 const idleMs = 30_000
 
 /**
- * Heap of the thread, in MiB. A small young generation is collected often, with the buffers that rows arrived in; without
- * the limit, the garbage of a chain of a million rows grew to 60 MiB.
+ * Heap of the thread, in MiB. A small young generation is collected often, and with it the buffers in which rows arrived;
+ * without the limit, the garbage of a chain of a million rows grew to 60 MiB.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 96 }
 
@@ -85,7 +85,7 @@ export function openVerifyThread(connection: Connection): VerifyThread {
         worker.ref()
         worker.postMessage({ workspaceId, store } satisfies Question)
       } catch (cause) {
-        // The system gives no more threads, for now.
+        // The system gives no further thread at the moment.
         if (worker !== null && asked.size === 0) rest(worker)
         return Promise.reject(new Refusal('unavailable', '', { cause }))
       }

@@ -6,7 +6,7 @@ import { Refusal } from '../platform/refusal.ts'
 import type { ChainStep, Watch } from './verify-run.ts'
 import { openVerifyThread } from './verify-thread.ts'
 
-/** @param watch hears how far the run is, also when the request shares a run that began before. */
+/** @param watch gets the progress of the run, also when the request shares a run that began before. */
 export type VerifyChain = (workspaceId: string, watch?: Watch) => Promise<AuditChain>
 export type DeriveChain = (workspaceId: string, watch?: Watch) => Promise<DerivedChain>
 
@@ -16,14 +16,14 @@ const waitMs = 15_000
 
 /**
  * Derives every hash of a workspace's chain again, from one snapshot and in constant memory. Requests during a run of their
- * workspace share its result. Each run is an errand, and they share a thread. Workspaces take turns, so that long chains do not block
- * the others.
+ * workspace share its result. Each run is an errand, and all runs share a thread. Workspaces take turns, so that a long chain
+ * does not block later runs.
  */
 export function createDeriveChain(connection: Connection, errands = new Errands(connection)): DeriveChain {
   const thread = openVerifyThread(connection)
   const runs = new Map<string, Run>()
   const derive = async (workspaceId: string, turn: Turn, watch: Watch): Promise<DerivedChain> => {
-    // Not before its caller has noted the run: a run that failed at once would be kept.
+    // Waits until the caller has noted the run: a run that failed at once would otherwise stay noted.
     await null
     try {
       if (turn.come !== null) await comeWithin(turn.come, waitMs)
@@ -54,7 +54,7 @@ export function createDeriveChain(connection: Connection, errands = new Errands(
 interface Run {
   readonly chain: Promise<DerivedChain>
   readonly watchers: Set<Watch>
-  /** How far it is; null before it has begun. */
+  /** The progress of the run; null before it has begun. */
   step: ChainStep | null
 }
 

@@ -80,7 +80,7 @@ export interface KeyEditor {
   readonly mayExtend: boolean
 }
 
-/** Replaces the fields that the body names. Nodes receive every change: they enforce some fields and show others. */
+/** Replaces the fields that the body names. Nodes receive every change, because they enforce some fields and show others. */
 export async function updateFound(
   deps: Pick<IssueNeeds, 'clock' | 'config' | 'randomBytes'>,
   tx: Tx,
@@ -169,9 +169,9 @@ export async function revokeFound(
 }
 
 /**
- * Revokes a leaked key, whatever its environment, in one flight before the one of the commit.
- * @param key its project cannot change; null: there is none.
- * @returns false when it was already revoked.
+ * Revokes a leaked key, whatever its environment, in one flight before the flight of the commit.
+ * @param key its project cannot change; null: the project does not exist.
+ * @returns false when the key was already revoked.
  */
 export async function revokeLeakedKey(
   deps: RevokeNeeds,

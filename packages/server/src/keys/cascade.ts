@@ -6,8 +6,8 @@ import { findProjectsOfTenant, revokeKeysOf } from './end-sql.ts'
 import { toTarget } from './resource.ts'
 
 /**
- * Revokes every key that works of a project or tenant that is being deleted; an expired one stays expired. The caller has locked the parent. For a tenant,
- * this function locks the policy heads of all projects that the tenant has keys in, before the keys.
+ * Revokes every active key of a project or tenant that is being deleted; expired keys stay expired. The caller has locked the
+ * parent. For a tenant, this function locks the policy heads of all projects in which the tenant has keys, before the keys.
  * @returns one audit entry per key, for the caller to append after its own.
  */
 export async function revokeKeysOfParent(

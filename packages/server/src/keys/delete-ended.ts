@@ -8,7 +8,9 @@ import type { RevokeNeeds } from './needs.ts'
 /** How many keys one call deletes, in one transaction. */
 const batchMax = 500
 
-/** Deletes a batch of keys that are revoked or expired. An owner makes space with it, also from the keys of other makers. */
+/**
+ * Deletes a batch of keys that are revoked or expired. An owner uses it to make space, and may delete keys of other makers too.
+ */
 export function deleteEnded(
   { deps, db, principal }: Caller<RevokeNeeds>,
   query: EndedKeysQuery,

@@ -27,8 +27,8 @@ const readKeyStatement = sql(
   `select ${keyColumns} from api_keys where workspace_id = $1 and id = $2`,
 )
 /**
- * The key whose revocation changed no row, because another one came first.
- * @throws {RightNotEnded} when nothing has revoked it.
+ * The key whose revocation changed no row, because another revocation came first.
+ * @throws {RightNotEnded} when nothing has revoked the key.
  */
 export async function readRevokedKey(tx: Tx, id: string): Promise<KeyRow> {
   const [row] = await tx.query<KeyRow>(readKeyStatement, [tx.workspaceId, id])
@@ -37,8 +37,8 @@ export async function readRevokedKey(tx: Tx, id: string): Promise<KeyRow> {
 }
 
 /**
- * Whether the end of its parent ends a key. What has expired may be any number, and stays as it is: nothing renews a key
- * whose parent is deleted. A minute more than that, for a clock that is set back.
+ * Whether the end of its parent ends a key. Expired keys may be very many, and stay as they are, because nothing renews a key
+ * whose parent is deleted. The margin of a minute is for a clock that is set back.
  */
 const endsWithParent = isActiveSql('api_keys', "(select service_now() - interval '1 minute')")
 
@@ -70,8 +70,8 @@ export const revokeKeysOf = (tx: Tx, parent: 'project' | 'tenant', id: string, a
   tx.query<RevokedKeyRow>(revokeAllOf[parent], [tx.workspaceId, id, at, `${parent}_deleted`])
 
 /**
- * The credential goes with the key. Nothing names a key that ended so long ago, except a change of its row for nodes, or a
- * leak, of late.
+ * The credential is deleted with the key. Nothing names a key that ended so long ago, except a recent change of its row for
+ * nodes, or a recent leak.
  */
 export const pruneKeyRows = `with old as (
      select k.workspace_id, k.id, k.lookup_hash from api_keys k

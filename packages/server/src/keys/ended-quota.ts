@@ -7,10 +7,10 @@ import type { KeyPlace } from './rows.ts'
 
 /** Bounds the keys of a tenant that are revoked or expired. */
 export interface EndedQuota {
-  /** @returns how many keys of the place have ended; null where that is far below the cap. */
+  /** @returns how many keys of the place have ended; null if that is far below the cap. */
   count(tx: Tx, place: KeyPlace): Promise<number | null>
   /**
-   * At the cap, deletes ended keys, the policy head of the project locked. Concurrent requests do not see each other's
+   * At the cap, deletes ended keys, while the policy head of the project is locked. Concurrent requests do not see each other's
    * keys, so the cap may be exceeded slightly.
    * @param ended what `count` returned.
    * @throws {Refusal} `key_limit_reached`.
@@ -18,14 +18,14 @@ export interface EndedQuota {
   make(tx: Tx, place: KeyPlace, maker: Maker, ended: number | null): Promise<void>
 }
 
-/** How long a count stands that found a wide quota, in ms. It goes through every key of the tenant. */
+/** How long a count that found much quota is used, in ms. A count reads every key of the tenant. */
 const standsMs = 10_000
-/** More keys than a tenant can get in that time: each takes the lock of its workspace's audit head. */
+/** More keys than a tenant can get in that time, because each key takes the lock of its workspace's audit head. */
 const wideQuota = 20_000
-/** A count that found less quota stands for less; one that found less than this does not stand. */
+/** A count that found less quota is used for a shorter time; below this quota, a count is not used again. */
 const narrowQuota = 200
 const placesMax = 10_000
-/** How many keys make space in one transaction, so that the next ones need none. */
+/** How many keys make space in one transaction, so that the next requests need no space. */
 const batchMax = 500
 
 export function createEndedQuota(

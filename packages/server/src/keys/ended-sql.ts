@@ -24,7 +24,7 @@ export async function countEndedKeys(tx: Tx, place: KeyPlace, most: number): Pro
   return row?.ended ?? 0
 }
 
-/** The limit per minute of the embed plane counts the keys of the last one. */
+/** The limit per minute of the embed plane counts the keys of the last minute. */
 const isCounted = `coalesce(k.embedded_at > (select service_now()) - interval '60 seconds', false)`
 const findDeletable = sql(
   'keys.find_deletable',
@@ -64,6 +64,6 @@ const deleteEnded = sql(
   'keys.delete_ended',
   'select deleted_env as env from delete_ended_keys($1, $2::uuid[])',
 )
-/** Deletes those of the keys that have ended and that no other transaction holds. Locks the heads of their projects. */
+/** Deletes the keys that have ended and that no other transaction holds. Locks the heads of their projects. */
 export const deleteEndedKeys = (tx: Tx, ids: readonly string[]) =>
   tx.query<{ env: Env }>(deleteEnded, [tx.workspaceId, ids])

@@ -8,8 +8,8 @@ import { findKeyByDigest } from './sql.ts'
 import type { KeyTurns } from './turns.ts'
 
 /**
- * Finds a key by the key itself, whatever its status. Every text is looked up in the same way, so that a malformed, a foreign
- * and an unknown key get the same answer.
+ * Finds a key by the key itself, whatever its status. Every text is looked up in the same way, so that malformed, foreign and
+ * unknown keys get the same answer.
  */
 export async function identifyKey(
   { deps: { keyTurns }, db, principal }: Caller<{ readonly keyTurns: KeyTurns }>,

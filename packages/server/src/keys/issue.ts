@@ -38,7 +38,7 @@ export function createKey(
 export interface Issuer {
   readonly actor: Actor
   readonly isEmbedded: boolean
-  /** Whether it acts as an owner of the workspace, whom ended keys never stop. */
+  /** Whether the actor acts as an owner of the workspace: ended keys never keep an owner from issuing. */
   readonly isOwner: boolean
 }
 const vendorIssuer = (principal: VendorPrincipal): Issuer => ({
@@ -46,7 +46,7 @@ const vendorIssuer = (principal: VendorPrincipal): Issuer => ({
   isEmbedded: false,
   isOwner: principal.role === 'owner',
 })
-/** An embed token lives for minutes, so it is no maker. */
+/** An embed token lives for minutes, so it does not count as a maker. */
 const makerIdOf = ({ actor, isEmbedded }: Issuer) => (isEmbedded ? null : actor.id)
 
 /** A key with its secret, which is shown once. */
@@ -160,7 +160,8 @@ export async function issueSuccessor(
 }
 
 /**
- * With an overlap both keys count for a while; without one the successor replaces its predecessor, if both count for the same cap.
+ * With an overlap both keys count for a while; without an overlap the successor replaces its predecessor, if both count for the
+ * same cap.
  * @returns the project of the key.
  */
 async function checkQuotaOfSuccessor(

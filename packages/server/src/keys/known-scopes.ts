@@ -4,8 +4,8 @@ import { findKnownScopes } from './project-sql.ts'
 import type { ScopeRules } from './rows.ts'
 
 /**
- * Refuses a scope that a strict project does not know: a typo would be found by the tenant, whose requests fail.
- * @param kept the scopes that the key has, which it keeps though the project may no longer know them.
+ * Refuses a scope that a strict project does not know: otherwise the tenant would find a typo, when requests fail.
+ * @param kept the scopes that the key has already, which it keeps even if the project does not know them any more.
  */
 export function assertKnownScopes(
   { known_scopes, strict_scopes }: ScopeRules,
@@ -19,7 +19,7 @@ export function assertKnownScopes(
     throw invalidField(`scopes.${at}`, 'is not among the known_scopes of the project, which is strict')
 }
 
-/** Those of the scopes that the project knows, in its order. */
+/** The scopes that the project knows, in the project's order. */
 export async function offeredScopes(
   tx: ReadTx,
   projectId: string,

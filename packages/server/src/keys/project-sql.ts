@@ -2,7 +2,7 @@ import { sql } from '../platform/db/connection.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { ScopeRules } from './rows.ts'
 
-/** A project as its keys need it: the list of known scopes is read only where it refuses others. */
+/** The columns of a project that its keys need: the list of known scopes is read only if the project refuses other scopes. */
 export interface KeyProject extends ScopeRules {
   id: string
   key_prefix: string

@@ -7,8 +7,8 @@ import { countActiveKeys, holdTenant, lockEmbedQuota, lockTenantCap } from './sq
 const quotaMargin = 500
 
 /**
- * Refuses an active key to a tenant that has reached its cap in a project and environment. Far below the cap a plain count
- * is enough; near it, requests check one at a time, so that concurrent ones cannot exceed it.
+ * Refuses an active key to a tenant that has reached its cap in a project and environment. Far below the cap a plain count is
+ * enough; near the cap, requests check one at a time, so that concurrent requests cannot exceed it.
  */
 export async function assertQuota(
   { config }: Pick<IssueNeeds, 'config'>,
@@ -30,8 +30,8 @@ export async function assertQuota(
 export const embeddedAMinute = 60
 
 /**
- * The same for keys created with embed tokens, where a browser can send any number of requests: a limit per minute and
- * a limit of active keys. Both are low, so requests always check one at a time.
+ * The limits of keys created with embed tokens, because a browser can send any number of requests: a limit per minute and a
+ * limit of active keys. Both limits are low, so requests always check one at a time.
  * @param more how many active keys the request adds: 0 when the new key replaces another.
  */
 export async function assertEmbedQuota(
@@ -65,8 +65,8 @@ function assertFewEmbedded({ embedMaxActiveKeys: most }: IssueNeeds['config'], a
 }
 
 /**
- * For a new expiry, which makes an expired key active again: that needs a tenant, and the quota of a new key. Takes the lock of the cap before the
- * key is locked, since a key may expire until then.
+ * For a new expiry, which makes an expired key active again: the key then needs a tenant, and the quota of a new key. Takes the
+ * lock of the cap before the key is locked, since the key may expire in between.
  * @returns a function that refuses, for the key as locked.
  */
 export async function assertQuotaToRevive(

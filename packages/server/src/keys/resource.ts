@@ -39,7 +39,7 @@ export const toNewKey = (key: NewKey): Key =>
     updated_at: key.created_at,
   })
 
-/** Fields in the order of the contract; jsonb does not keep it. */
+/** Fields in the order of the contract, which jsonb does not keep. */
 export const toRateLimit = ({ id, limit, window_ms, algorithm, scope }: RateLimit): RateLimit => ({
   id,
   limit,

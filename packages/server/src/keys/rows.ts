@@ -23,7 +23,7 @@ export interface KeyRow extends WrittenFirst {
   overlap_ends_at: Date | null
   original_expires_at: Date | null
   last_used_at: Date | null
-  /** When it was created with an embed token; null if it was not. */
+  /** When the key was created with an embed token; null: without one. */
   embedded_at: Date | null
   updated_at: Date
 }
@@ -38,7 +38,7 @@ export interface NewKey extends WrittenFirst {
   digest: Buffer
   /** Whether it is created with an embed token. */
   is_embedded: boolean
-  /** The person or the secret key that made it; null for an embed token. */
+  /** The person or the secret key that made the key; null for an embed token. */
   made_by: string | null
 }
 
@@ -49,7 +49,7 @@ export interface KeyPlace extends Pick<KeyRow, 'tenant_id' | 'project_id' | 'env
 
 /** What a project says about the scopes of its keys. */
 export interface ScopeRules {
-  /** Null: it has no list. */
+  /** Null: the project has no list. */
   known_scopes: string[] | null
   strict_scopes: boolean
 }

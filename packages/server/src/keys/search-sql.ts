@@ -11,7 +11,7 @@ import { foundByWord, isFirstFound } from '../platform/paging/words.ts'
 import type { KeyRow } from './rows.ts'
 import { keyColumns } from './sql.ts'
 
-/** What orders a walk: each has an index that starts with workspace and environment. */
+/** The order of a walk. Each order has an index that starts with workspace and environment. */
 export type KeyOrder = 'id' | 'name' | 'display_prefix' | 'word' | 'expiring' | 'expired'
 
 export interface KeyWalk {
@@ -22,7 +22,7 @@ export interface KeyWalk {
   readonly status: KeyStatus | null
   /** For the orders `name`, `display_prefix` and `word`. */
   readonly range: PrefixRange | null
-  /** The only key, or with another order than `id` the only one left out. */
+  /** The id of the only key to return; with another order than `id`, the id of the only key to leave out. */
   readonly id: string | null
   readonly projectIds: readonly string[] | null
   readonly projectId: string | null
@@ -35,7 +35,7 @@ export interface KeyWalk {
 export interface FoundKeyRow extends KeyRow {
   name_folded: string | null
   display_prefix_folded: string
-  /** The further word of the name that was found, if it was one. */
+  /** The later word of the name that was found; null if none was. */
   word: string | null
 }
 
@@ -70,7 +70,7 @@ export function keyWalkStatement(
   const row = order === 'word' ? 'w.found_id' : 'id'
   const values: unknown[] = [workspaceId, walk.env]
   const mark = (value: unknown) => `$${values.push(value)}`
-  // The index by expiry has only keys that are not revoked; the others have them first.
+  // The index by expiry has only keys that are not revoked; every other index has them first.
   const isByExpiry = order === 'expiring' || order === 'expired'
   const conditions = [isByExpiry ? 'revoked_at is null' : `is_revoked = ${mark(walk.isRevoked)}`]
   const letters: string[] = []
@@ -82,7 +82,7 @@ export function keyWalkStatement(
   let from = 'api_keys'
   if (range !== null) {
     const [first, last] = [mark(range.first), mark(range.last)]
-    // A key that is found by its name is not found again by its prefix, nor then by a further word of its name.
+    // A key that is found by its name is not found again by its prefix, nor by a later word of its name.
     if (order === 'word') {
       const list = mark(`api_key ${walk.env}${walk.isRevoked ? ' revoked' : ''}`)
       const words = { list, of: 'api_keys', first, last }
@@ -119,7 +119,7 @@ export function keyWalkStatement(
 }
 
 /**
- * A plan for any value would read all keys in the order of the walk to find those of a project that has few. Planning takes
+ * A plan for any value would read all keys in the order of the walk to find the few keys of one project. Planning anew takes
  * less than a millisecond.
  */
 const planForValues = sql('keys.plan_for_values', 'set local plan_cache_mode = force_custom_plan')

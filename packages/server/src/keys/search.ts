@@ -13,8 +13,8 @@ import { toKey } from './resource.ts'
 import { type FoundKeyRow, type KeyOrder, type KeyWalk, prepareWalks, walkKeys } from './search-sql.ts'
 
 /**
- * A page of the keys that have a status, or that a text finds. Each order is that of an index, because sorting would read
- * every match: names rise, expiries rise for keys that are about to expire and fall for those that have expired.
+ * A page of the keys that have a status, or that a text finds. Each order is the order of an index, because sorting would read
+ * every match: names rise, expiries rise for keys that are about to expire and fall for expired keys.
  */
 export async function searchKeysPage({ deps: { cursors }, db, principal }: Caller<KeyNeeds>, query: KeyList) {
   const { workspaceId } = principal
@@ -22,7 +22,7 @@ export async function searchKeysPage({ deps: { cursors }, db, principal }: Calle
   const search = q === undefined ? null : readSearch(q)
   const { envs, projectIds } = sightOf(principal)
   const within = { envs: query.env === undefined ? envs : [query.env], projectIds }
-  // A position is one of these walks: with another filter it would skip rows, or repeat them.
+  // A position belongs to one of these walks: with another filter, it would skip or repeat rows.
   const { limit: _limit, cursor: _cursor, ...filter } = query
   const list = `keys ${JSON.stringify([filter, within])}`
   const after = cursor === undefined ? null : cursors.open(list, workspaceId, cursor)
@@ -69,7 +69,7 @@ function partsOf(
     ...(id === null ? [] : [part('id', { range: null, id })]),
     part('name', { range, id }),
     part('display_prefix', { range, id }),
-    // Last, so that a cursor of the release before stays in its part.
+    // This walk is last, so that a cursor of the previous release stays in its part.
     part('word', { range, id }),
   ]
 }

@@ -68,7 +68,7 @@ const lockKeyStatement = sql(
   'keys.lock',
   `select ${keyColumns}, ${judged} from api_keys where workspace_id = $1 and id = $2 for update`,
 )
-/** Locks an existing key. If the change concerns nodes, the caller has locked the policy head of the project before. */
+/** Locks an existing key. If the change concerns nodes, the caller must have locked the policy head of the project. */
 export async function lockKey(tx: Tx, id: string): Promise<JudgedKeyRow | null> {
   const [row] = await tx.query<JudgedKeyRow>(lockKeyStatement, [tx.workspaceId, id])
   return row ?? null
@@ -131,7 +131,7 @@ const countActiveStatement = sql(
      select from api_keys where workspace_id = $1 and tenant_id = $2 and project_id = $3 and env = $4
        and embedded_at is null and ${isActive} limit $5) k`,
 )
-/** How many active keys a tenant has in a project and environment, without those made with embed tokens; at most `most`. */
+/** How many active keys a tenant has in a project and environment, except keys made with embed tokens; at most `most`. */
 export async function countActiveKeys(
   tx: Tx,
   { tenant_id, project_id, env }: Omit<KeyPlace, 'is_embedded'>,
@@ -143,7 +143,7 @@ export async function countActiveKeys(
 }
 
 const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
-/** Lets one request at a time check a tenant that is near its cap. */
+/** Makes requests check one at a time, for a tenant that is near its cap. */
 export const lockTenantCap = (tx: Tx, tenantId: string) =>
   tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
 
@@ -159,7 +159,7 @@ const readEmbed = sql(
      where workspace_id = $1 and tenant_id = $2 and embedded_at > service_now() - interval '60 seconds'
      order by embedded_at desc limit $6) minute`,
 )
-/** Lets one request of a tenant check at a time. */
+/** Makes requests of a tenant check one at a time. */
 export async function lockEmbedQuota(
   tx: Tx,
   { tenant_id, project_id, env }: Pick<KeyRow, 'project_id' | 'tenant_id' | 'env'>,
@@ -190,8 +190,8 @@ export interface KeyFilter extends Sight {
 }
 
 /**
- * One statement per combination of filters, so that each gets the index that fits it. A single statement with
- * `$n is null or …` would get one plan for all.
+ * One statement per combination of filters, so that each gets the index that fits it. A single statement with `$n is null or …`
+ * would get one plan for all combinations.
  */
 const listStatements = new Map<string, Statement>()
 function listStatement({

@@ -18,8 +18,8 @@ export interface TenantKeyNeeds extends IssueNeeds {
 }
 
 /**
- * The keys of one tenant in one project and environment, which are all that an embed token gives access to. Every other
- * key is treated as missing.
+ * The keys of one tenant in one project and environment, to which an embed token gives access. Every other key is treated as
+ * missing.
  */
 export interface TenantKeys {
   readonly projectId: string
@@ -50,7 +50,7 @@ export function createTenantKey(
   return issueKey(deps, tx, embedIssuer(actor), body)
 }
 
-/** Allowed whatever the scopes of the key. Its expiry comes no later than the vendor has set it. */
+/** Allowed whatever the scopes of the key. The new expiry is at most the one that the vendor has set. */
 export async function updateTenantKey(
   deps: TenantKeyNeeds,
   tx: Tx,
@@ -89,7 +89,7 @@ export async function revokeTenantKey(
   return toKey(await revokeFound(deps, tx, actor, await findTenantKey(tx, keys, id), reason))
 }
 
-/** @throws {Refusal} `not_found`, for a key of another tenant, project or environment as for a missing one. */
+/** @throws {Refusal} `not_found`, for a key of another tenant, project or environment as for a missing key. */
 export async function findTenantKey(
   tx: ReadTx,
   { projectId, tenantId, env }: TenantKeys,

@@ -2,11 +2,11 @@ import type { Clock } from '../platform/clock.ts'
 import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { Refusal } from '../platform/refusal.ts'
 
-/** How many keys a credential can identify in a minute, in one process: enough for people, and no check of live traffic. */
+/** How many keys a credential can identify in a minute, in one process: enough for people, but not to check live traffic. */
 export const identifiedAMinute = 60
 /**
- * How many changes of its keys a tenant can make with embed tokens in a minute, in one process: each adds to the audit log of the
- * vendor and goes to every node, and a browser can send any number of requests.
+ * How many changes of its keys a tenant can make with embed tokens in a minute, in one process: each change adds to the audit
+ * log of the vendor and goes to every node, and a browser can send any number of requests.
  */
 export const updatedAMinute = 60
 const windowMs = 60_000

@@ -107,8 +107,8 @@ export async function listSecretKeys(
 }
 
 /**
- * Issues a successor with the same role and settings; the old key keeps working for the overlap. The caller needs at
- * least the role and the limits of the key: otherwise an admin could rotate an owner's key and take over its role.
+ * Issues a successor with the same role and settings; the old key keeps working for the overlap. The caller needs at least the
+ * role and the limits of the key: otherwise an admin could rotate an owner's key and get the owner's role.
  */
 export function rotateSecretKey(
   { deps, db, principal }: Caller<SecretKeyNeeds>,
@@ -160,9 +160,9 @@ export function rotateSecretKey(
 }
 
 /**
- * Revokes a secret key for good; then all pending invitations made by it or by keys descending from it end, and with
- * `cascade` those keys too. For a key that was already revoked, only its descendants end. An editor's role is enough for
- * any key: stopping a leak must not wait.
+ * Revokes a secret key for good; then all pending invitations end that the key or keys descending from it made, and with
+ * `cascade` those keys too. If the key was already revoked, only its descendants end. An editor's role is enough for any key,
+ * because a leak must be stopped without delay.
  */
 export async function revokeSecretKey(
   { deps, db, principal }: Caller<SecretKeyNeeds>,
@@ -191,13 +191,13 @@ export async function revokeSecretKey(
 export interface LeakedEnd {
   /** False when the key was already revoked. */
   isRevoked: boolean
-  /** Whether anything made with it ends too. The caller follows that. */
+  /** Whether anything that the key made ends too. The caller follows that ending. */
   endsMore: boolean
 }
 
 /**
- * Revokes a leaked secret key, and begins the end of everything made with it, since any of it may be an attacker's. Runs
- * in a transaction with `changesRights`.
+ * Revokes a leaked secret key, and begins the end of everything that the key made, since an attacker may have made it. Runs in
+ * a transaction with `changesRights`.
  */
 export async function revokeLeakedSecretKey(
   deps: EndNeeds,
@@ -209,13 +209,13 @@ export async function revokeLeakedSecretKey(
   const maker = { type: 'secret_key', id } as const
   endMakers(tx, [id])
   const { isNew: isRevoked } = await revokeRow(deps, tx, actor, id, { reason: 'leaked', ...place })
-  // A repeated report of a key with nothing left to end causes nothing.
+  // A repeated report of a key changes nothing if nothing is left to end.
   if (!isRevoked && !(await hasMadeLeft(tx, maker))) return { isRevoked, endsMore: false }
   const at = deps.clock.now()
   return { isRevoked, endsMore: await beginEnding(tx, maker, { revokesKeys: true, actor, at }) }
 }
 
-/** @returns the key as it is now. An earlier revocation stands, and its audit row stays the only one. */
+/** @returns the key as it is now. An earlier revocation stays, and its audit row stays the only one. */
 async function revokeRow(
   deps: EndNeeds,
   tx: Tx,

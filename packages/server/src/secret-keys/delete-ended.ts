@@ -8,7 +8,10 @@ import type { EndNeeds } from './ending.ts'
 /** How many secret keys one call deletes, in one transaction. Each takes a lock, of which Postgres has a few thousand. */
 const batchMax = 200
 
-/** Deletes a batch of secret keys that are revoked or expired. An owner makes space with it, also from the keys of other makers. */
+/**
+ * Deletes a batch of secret keys that are revoked or expired. An owner uses it to make space, and may delete keys of other
+ * makers too.
+ */
 export function deleteEnded(
   { deps, db, principal }: Caller<EndNeeds>,
   query: EndedSecretKeysQuery,

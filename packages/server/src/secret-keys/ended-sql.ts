@@ -14,7 +14,7 @@ const lock = sql(
   'secret_keys.lock_cap',
   `select pg_advisory_xact_lock(hashtextextended('keyrail.secret_key_cap ' || $1::text || $2::text, 0))`,
 )
-/** Keys that are bound to no project count together. The fullest of several projects counts. */
+/** Keys that are bound to no project count together. Of several projects, the one with most keys counts. */
 const count = sql(
   'secret_keys.count',
   `select coalesce(max(active), 0)::int as active, coalesce(max(ended), 0)::int as ended from (
@@ -23,7 +23,7 @@ const count = sql(
      where k.workspace_id = $1 and k.env = $2 and (project = any($3::uuid[]) or $3 is null and project is null)
      group by project) counts`,
 )
-/** How many secret keys a place has. Lets one request at a time check, so that the count stands until it commits. */
+/** How many secret keys a place has. One request at a time can check this, so that the count stands until the request commits. */
 export async function lockSecretKeyQuota(tx: Tx, { env, project_ids }: SecretKeyPlace) {
   const [, [row]] = await Promise.all([
     tx.query(lock, [tx.workspaceId, env]),
@@ -33,12 +33,13 @@ export async function lockSecretKeyQuota(tx: Tx, { env, project_ids }: SecretKey
 }
 
 /**
- * SQL for the ended keys that can go: not one that made more than one key that is still stored, since what ends makers finds
- * these through it; nor one under which something is ending, with open invitations, or that a code host has reported.
+ * SQL for the ended keys that can be deleted. A key stays that made more than one stored key, because the end of a maker finds
+ * them through it. A key also stays if something below it is ending, if it has open invitations, or if a code host has reported
+ * it.
  *
- * Each key meets everything that holds it in one group. Look-ups for each key took time with the square of the keys under
- * plans that Postgres chooses for a maker of thousands.
- * @param inPlace SQL for whether the key `k` is in question.
+ * One group joins each key with everything that keeps it. Separate look-ups for each key took time with the square of the
+ * number of keys, under plans that Postgres chooses for a maker of thousands.
+ * @param inPlace SQL for whether the key `k` is to be considered.
  */
 const canGo = (inPlace: string): string => `
   (select name::uuid as id, min(ended) as ended, max(made_by) as made_by, max(maker)::uuid as maker from (
@@ -86,6 +87,6 @@ const deleteEnded = sql(
   'secret_keys.delete_ended',
   'select deleted_env as env from delete_ended_secret_keys($1, $2::uuid[])',
 )
-/** Deletes those of the keys that have ended and whose deletion loses no way to what they made. */
+/** Deletes the keys that have ended, except keys that are the only way to what they made. */
 export const deleteEndedSecretKeys = (tx: Tx, ids: readonly string[]) =>
   tx.query<{ env: Env }>(deleteEnded, [tx.workspaceId, ids])

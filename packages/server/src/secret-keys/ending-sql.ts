@@ -7,7 +7,7 @@ import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { Maker } from './made-sql.ts'
 
-/** What follows from the end of a maker, and how far it is. */
+/** What follows from the end of a maker, and how much of that is done. */
 export interface EndingRow {
   revokes_keys: boolean
   actor_type: Actor['type']
@@ -15,7 +15,7 @@ export interface EndingRow {
   secret_keys_revoked: number
 }
 
-/** Whether anything names the maker, at the cost of a look into an index, however much it is. */
+/** Whether anything names the maker. The cost is one look into an index, however much the maker made. */
 const hasMade = `(
      exists (select from secret_keys where workspace_id = $1 and created_by_type = $2 and created_by_id = $3::text)
      or $2 = 'session' and exists (select from secret_keys where workspace_id = $1 and created_in_session = $3::uuid)
@@ -24,7 +24,7 @@ const hasMade = `(
      or $2 = 'session' and exists (select from workspace_invites where workspace_id = $1 and accepted_at is null
        and revoked_at is null and created_in_session = $3::uuid))`
 
-/** Whether anything below the maker is still to end, which takes as long as there are keys. */
+/** Whether anything below the maker is still to end. The cost grows with the number of keys. */
 const hasLeft = sql(
   'endings.has_left',
   `${keysMadeSql}
@@ -42,8 +42,8 @@ export async function hasLeftToEnd(tx: Tx, { type, id }: Maker): Promise<boolean
 
 const isOver = `endings.maker_type = 'user' and endings.done_at is not null`
 /**
- * An earlier end of the maker that is undone goes on as one with this. A member can come back and lose the rights again:
- * then what ended with the first loss is over, and neither decides nor counts.
+ * If an earlier end of the maker is not done yet, both continue as one. A member can come back and lose the rights again: then
+ * what ended with the first loss is over, and is neither repeated nor counted.
  */
 const begin = sql(
   'endings.begin',
@@ -83,7 +83,7 @@ export async function lockUndoneEnding(tx: Tx, { type, id }: Maker): Promise<End
 
 export interface CascadeRow {
   secret_keys_revoked: number
-  /** How many keys still work that are to end. */
+  /** How many keys are to end and still work. */
   remaining: number
   is_done: boolean
 }
@@ -97,7 +97,7 @@ const find = sql(
      else 0 end as remaining
    from endings where workspace_id = $1 and maker_type = $2 and maker_id = $3::uuid and ($4 or done_at is null)`,
 )
-/** @param evenDone otherwise null once nothing is left to do. */
+/** @param evenDone whether to return the row after the ending is done too; otherwise null. */
 export async function readCascade(
   tx: ReadTx,
   { type, id }: Maker,
@@ -112,7 +112,7 @@ const note = sql(
   changesOne(`update endings set secret_keys_revoked = secret_keys_revoked + $4,
      invitations_revoked = invitations_revoked + $5, done_at = $6 where ${which}`),
 )
-/** @param doneAt null: more is left. */
+/** @param doneAt null: the ending is not done. */
 export const noteEnded = (
   tx: Tx,
   { type, id }: Maker,
@@ -126,7 +126,7 @@ export interface UndoneEnding {
   workspaceId: string
   maker: Maker
 }
-/** One of each workspace, those first whose turn is longest ago. */
+/** One ending of each workspace; the endings come first whose last turn is longest ago. */
 export async function listNextEndings(tx: ReadTx, most: number): Promise<UndoneEnding[]> {
   const rows = await tx.query<{ workspace_id: string; maker_type: Maker['type']; maker_id: string }>(next, [
     most,
@@ -145,7 +145,7 @@ const takeUp = sql(
 )
 /**
  * Notes that the ending has its turn, in a transaction before the batches, which may fail.
- * @returns false when another process works at it, or it is done.
+ * @returns false when another process works on the ending, or it is done.
  */
 export const takeUpEnding = async (tx: Tx, { type, id }: Maker): Promise<boolean> =>
   (await tx.query(takeUp, [tx.workspaceId, type, id])).length > 0
@@ -154,7 +154,7 @@ export const pruneEndingRows = `delete from endings where (workspace_id, maker_t
      select workspace_id, maker_type, maker_id from endings where done_at < service_now() - interval '30 days'
      limit 1000 for update skip locked)`
 
-/** A key that made others stays as long as these do: what ends a maker finds them through it. */
+/** A key that made other keys stays as long as these keys do, because the end of a maker finds them through it. */
 export const pruneSecretKeyRows = `with old as (
      select k.workspace_id, k.id from secret_keys k
      where ${isLongEndedSql}

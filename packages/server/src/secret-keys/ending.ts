@@ -8,9 +8,9 @@ import { beginEndingRow, hasLeftToEnd, lockUndoneEnding, noteEnded } from './end
 import { cascaded, type Maker, readActiveMade, revokeSecretKeyRows } from './made-sql.ts'
 
 /**
- * A maker that has lost its rights takes what it made with it: the pending invitations made by it or by keys
- * descending from it, and on request those keys. How much that is, its holder decides, who may be an attacker. So the
- * maker ends first, alone, and what it made follows in batches.
+ * When a maker loses its rights, what it made ends too: the pending invitations made by the maker or by keys descending from
+ * it, and on request those keys. The maker's holder, who may be an attacker, decides how many these are. So the maker ends
+ * first, alone, and what it made follows in batches.
  */
 
 /** What ending a maker needs. */
@@ -22,20 +22,20 @@ export interface EndNeeds {
 /**
  * Waits for everything that the makers' requests are still writing, and for acceptances of invitations. Comes first in a
  * transaction that ends makers, before any row.
- * @param ids those of secret keys and members; none for a session, whose own lock comes before.
+ * @param ids of secret keys and members; empty for a session, whose own lock comes before.
  */
 export function endMakers(tx: Tx, ids: readonly string[]): void {
   if (ids.length > 0) endRights(tx, ids)
   tx.send(stopAcceptances, [tx.workspaceId])
 }
 
-/** Whether anything that the maker made, or keys below it, still works. */
+/** Whether anything still works that the maker, or keys below it, made. */
 export const hasMadeLeft = (tx: Tx, maker: Maker): Promise<boolean> => hasLeftToEnd(tx, maker)
 
 /**
- * Notes that what the maker made is to end. Runs in the transaction that ends the maker, after `endMakers`, so that all of
- * it is committed and found.
- * @returns false when it has made nothing, so that nothing follows.
+ * Notes that what the maker made is to end. Runs in the transaction that ends the maker, after `endMakers`, so that everything
+ * that the maker made is committed and found.
+ * @returns false when the maker has made nothing.
  */
 export const beginEnding = (
   tx: Tx,
@@ -56,7 +56,7 @@ export async function endNextBatch(deps: EndNeeds, tx: Tx, maker: Maker): Promis
   const at = deps.clock.now()
   const keys = ending.revokes_keys ? await endKeysMade(tx, maker, at) : []
   const quota = endedMax - keys.length
-  // A key may make keys and invitations until it ends itself, so invitations come after the last key.
+  // A key may make keys and invitations until it ends itself, so invitations end after the last key.
   const invites = quota > 0 ? await revokeInvitesBelow(tx, maker, quota) : []
   const isDone = invites.length < quota
   noteEnded(tx, maker, keys.length, invites.length, isDone ? new Date(at) : null)
@@ -68,8 +68,8 @@ export async function endNextBatch(deps: EndNeeds, tx: Tx, maker: Maker): Promis
 }
 
 /**
- * Revokes keys below the maker, and repeats until it finds no more or the batch is full. A key that was made before its
- * maker lost its rights is found by the next round; after that no further key can be made.
+ * Revokes keys below the maker, and repeats until no more are found or the batch is full. A key that was made before its maker
+ * lost its rights is found by the next round; after the loss no key can be made.
  */
 async function endKeysMade(tx: Tx, maker: Maker, at: number): Promise<Entry[]> {
   const entries: Entry[] = []

@@ -11,11 +11,11 @@ import type { Maker } from './made-sql.ts'
 /** Ends what ended makers have made. */
 export interface Endings {
   /**
-   * Ends batch after batch for about a second. What is left then, or after a failure, some process ends later.
+   * Ends batch after batch for about a second. What then remains to end, or remains after a failure, some process ends later.
    * It acts on no caller's right, since a secret key may have revoked itself.
    */
   follow(workspaceId: string, maker: Maker): Promise<void>
-  /** Takes up what no process has finished, as each does from time to time. */
+  /** Continues unfinished endings of any process. Each process calls this from time to time. */
   resume(): Promise<void>
   /** Waits for the running batch. */
   close(): Promise<void>
@@ -32,11 +32,11 @@ interface EndingsParts {
 const waits = 'the keys and invitations of an ended maker end later'
 /** How long an answer waits for the batches. */
 const followMs = 1_000
-/** How often each process looks for endings that are undone. */
+/** How often each process looks for unfinished endings. */
 const lookMs = 10_000
-/** How many it takes up in one look, each of another workspace. */
+/** How many endings it continues in one look, each of another workspace. */
 const foundMax = 20
-/** How long it works at each of them, so that none keeps the others waiting. */
+/** How long it works on each ending, so that no ending delays all later ones. */
 const turnMs = 5_000
 
 export function openEndings({ pool, clock, makeId, randomBytes, log }: EndingsParts): Endings {
@@ -56,7 +56,7 @@ export function openEndings({ pool, clock, makeId, randomBytes, log }: EndingsPa
       await followBy(own, workspaceId, maker, new Deadline(turnMs))
   }
   const resume = async (): Promise<void> => {
-    // In no workspace: the rows belong to many, and the function shows their ids alone.
+    // In no workspace: the rows belong to many workspaces, and the function shows only ids.
     const undone = await own.readAtOnce(makeId(), tx => listNextEndings(tx, foundMax))
     for (const { workspaceId, maker } of undone) {
       if (closing.signal.aborted) return

@@ -10,7 +10,7 @@ import { type CreatorType, insertSecretKey, type NewSecretKey, type SecretKeyRow
 /** The limits of a secret key as stored. */
 export type StoredLimits = Pick<SecretKeyRow, 'permissions' | 'project_ids' | 'allowed_cidrs'>
 
-/** For the first key of a workspace: no key could lift a limit of it. */
+/** For the first key of a workspace: no key could remove a limit of it later. */
 export const noLimits: StoredLimits = { permissions: null, project_ids: null, allowed_cidrs: null }
 
 export interface SecretKeySettings extends StoredLimits {

@@ -48,10 +48,9 @@ export const areProjectsThere = async (tx: Tx, ids: readonly string[] | null): P
   ids === null || (await countLivingProjects(tx, ids)) === ids.length
 
 /**
- * Refuses a key with more access than its creator: every limit of the creator must be on the new key, at least as
- * narrow.
- * @throws {Refusal} `insufficient_permission`, naming the permission; `not_found` for a project that the creator is not
- * bound to, as for a missing one.
+ * Refuses a key with more access than its creator: every limit of the creator must be on the new key, at least as narrow.
+ * @throws {Refusal} `insufficient_permission`, naming the permission; `not_found` for a project that the creator is not bound
+ * to, as for a missing project.
  */
 export function assertNoMoreThan(maker: KeyLimits, key: StoredLimits): void {
   assertPermissions(maker.permissions, key.permissions)

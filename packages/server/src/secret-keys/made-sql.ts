@@ -29,7 +29,7 @@ export async function readActiveMade(tx: Tx, { type, id }: Maker, most: number):
 /** The reason of a revocation that follows from the end of a maker. */
 export const cascaded = 'cascade'
 
-/** A member can lose the rights more than once: those that ended with the loss of today. */
+/** A member can lose the rights more than once: only keys that ended with the last loss count. */
 const endedNow = `revoked_reason = '${cascaded}' and ($2 <> 'user' or revoked_at >= (select began_at from endings
      where workspace_id = $1 and maker_type = $2 and maker_id = $3::uuid))`
 const seen = `from secret_keys where workspace_id = $1 and id in (select id from made)
@@ -45,7 +45,7 @@ const listSeenMade = sql(
 )
 /**
  * Keys in sight that descend from the maker, newest first, one more than `limit`, and how many there are.
- * @param withEnded also those that ended with a maker; otherwise those that work.
+ * @param withEnded also keys that ended with a maker; otherwise only working keys.
  */
 export async function readMade(
   tx: ReadTx,
@@ -67,6 +67,6 @@ const revokeMany = sql(
   `update secret_keys set revoked_at = $3, revoked_reason = $4
    where workspace_id = $1 and id = any($2::uuid[]) and revoked_at is null returning id, env`,
 )
-/** @returns those that were not revoked yet, unordered. */
+/** @returns the keys that were not revoked yet, unordered. */
 export const revokeSecretKeyRows = (tx: Tx, ids: readonly string[], at: Date) =>
   tx.query<Pick<SecretKeyRow, 'id' | 'env'>>(revokeMany, [tx.workspaceId, ids, at, cascaded])

@@ -7,13 +7,13 @@ import { type CascadeRow, readCascade } from './ending-sql.ts'
 import { type Maker, readMade } from './made-sql.ts'
 import { toSecretKey } from './resource.ts'
 
-/** What a maker that ended has made, and how far its end has come. */
+/** What a maker that has ended had made, and how much of it has ended. */
 export interface Made {
   made: Descendants
   cascade: Cascade
 }
 
-/** As many as one answer shows; `GET /v1/secret_keys?made_by=` goes on from its cursor. */
+/** The most keys in one answer; `GET /v1/secret_keys?made_by=` continues from its cursor. */
 const shownMax = 200
 
 export const nothingMade: Made = {
@@ -22,8 +22,8 @@ export const nothingMade: Made = {
 }
 
 /**
- * @param withEnded also the keys that ended with a maker; otherwise those that work.
- * @param evenDone whether the caller has just ended the maker; otherwise a cascade counts only while it goes on.
+ * @param withEnded also keys that ended with a maker; otherwise only working keys.
+ * @param evenDone whether the caller has just ended the maker; otherwise a cascade counts only while it runs.
  */
 export async function showMade(
   { deps: { cursors }, db, principal }: Caller<{ readonly cursors: Cursors }>,

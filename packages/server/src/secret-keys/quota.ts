@@ -9,12 +9,12 @@ import {
 } from './ended-sql.ts'
 import type { SecretKeyNeeds } from './needs.ts'
 
-/** How many keys make space in one transaction, so that the next ones need none. Each takes a lock. */
+/** How many keys make space in one transaction, so that the next requests need no space. Each deletion takes a lock. */
 const batchMax = 100
 
 /**
- * Makes space for a secret key: what an attacker with a stolen key can create must have a bound. Requests of an environment check
- * one at a time, so none exceeds the cap of active keys. Comes before the lock of any secret key.
+ * Makes space for a secret key within the caps, which limit what an attacker with a stolen key can create. Requests of an
+ * environment check one at a time, so none exceeds the cap of active keys. Comes before the lock of any secret key.
  * @param more how many active keys the request adds: 0 when the new key replaces another.
  * @throws {Refusal} `key_limit_reached`.
  */

@@ -16,7 +16,9 @@ import { pruneEndingRows, pruneSecretKeyRows } from './ending-sql.ts'
 import { type Endings, openEndings } from './endings.ts'
 import { routes } from './routes.ts'
 
-/** Forgets thirty days later what ended with a maker; the audit log keeps it. A leak's letter is sent long before. */
+/**
+ * Deletes records of what ended with a maker, thirty days later; the audit log keeps them. A leak's letter is sent long before.
+ */
 const pruneEndings: Chore = {
   name: 'ends of makers',
   run: client => untilNone(async () => (await client.query(pruneEndingRows)).rowCount ?? 0),

@@ -42,7 +42,7 @@ export type NewSecretKey = Omit<
   'revoked_at' | 'revoked_reason' | 'rotated_to' | 'original_expires_at' | 'last_used_at'
 > & {
   digest: Buffer
-  /** The session in which a person created it; null for every other creator. */
+  /** The session in which a person created the key; null for every other creator. */
   created_in_session: string | null
 }
 
@@ -132,7 +132,7 @@ const label = sql(
   'secret_keys.label',
   changesOne('update secret_keys set name = $3, meta = $4 where workspace_id = $1 and id = $2'),
 )
-/** Writes what people read of a key. */
+/** Writes the columns that people read about a key. */
 export const labelSecretKeyRow = (tx: Tx, { id, name, meta }: Pick<SecretKeyRow, 'id' | 'name' | 'meta'>) =>
   tx.send(label, [tx.workspaceId, id, name, JSON.stringify(meta)])
 
@@ -157,8 +157,8 @@ const read = sql(
   `select ${secretKeyColumns} from secret_keys where workspace_id = $1 and id = $2`,
 )
 /**
- * The key whose revocation changed no row, because another one came first.
- * @throws {RightNotEnded} when nothing has revoked it.
+ * The key whose revocation changed no row, because another revocation came first.
+ * @throws {RightNotEnded} when nothing has revoked the key.
  */
 export async function readRevokedSecretKey(tx: Tx, id: string): Promise<SecretKeyRow> {
   const [row] = await tx.query<SecretKeyRow>(read, [tx.workspaceId, id])
@@ -168,7 +168,7 @@ export async function readRevokedSecretKey(tx: Tx, id: string): Promise<SecretKe
 
 export interface SecretKeyFilter extends Sight {
   includeRevoked: boolean
-  /** A person or a secret key, whose descendants alone are listed; null: all. */
+  /** A person or a secret key: only its descendants are listed; null: all keys. */
   madeBy: string | null
   before: string | null
   limit: number

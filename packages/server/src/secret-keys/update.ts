@@ -8,7 +8,7 @@ import type { SecretKeyNeeds } from './needs.ts'
 import { toSecretKey } from './resource.ts'
 import { labelSecretKeyRow, lockSecretKey } from './sql.ts'
 
-/** Replaces the fields that the body names. Values that are there already write nothing. */
+/** Replaces the fields that the body names. A value that the key already has is not written. */
 export function updateSecretKey(
   { deps, db, principal }: Caller<SecretKeyNeeds>,
   id: string,

@@ -45,7 +45,7 @@ export async function reportUsage(
     records: body.records.map(({ key_id, hour, count }) => ({ keyId: key_id, hour: hourOf(hour), count })),
   }
   const tally = await untilTaken(usageReports, deadline, report)
-  // Every report has a record, and each of them is counted or ignored.
+  // Every report has a record, and each record is counted or ignored.
   if (tally === 'absent') throw new Error('a usage report was neither taken nor known')
   return { object: 'usage_report', report_id: report.reportId, ...tally }
 }
@@ -85,7 +85,7 @@ export function getTopUsage(
   return db.readAtOnce(workspaceId, tx => readTopUsage(tx, filter))
 }
 
-/** The id of no tenant. */
+/** An id that belongs to no tenant. */
 const noTenant = '00000000-0000-0000-0000-000000000000'
 
 export async function getBillingUsage(

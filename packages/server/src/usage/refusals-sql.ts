@@ -4,7 +4,7 @@ import { keepPlans } from '../platform/db/pool/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import { clock, isRecent, noted } from './statements.ts'
 
-/** The records of all reports, one row each, and whether it counts. Those of a project that is not there have no row. */
+/** The records of all reports, one row each, and whether the record counts. Records of a missing project have no row. */
 const records = `
   records as materialized (
     select r.workspace_id, r.env as report_env, r.report_id, r.project_id, c.reason, c.count, clock.now,
@@ -31,7 +31,10 @@ const days = `
     returning 1
   )`
 
-/** Adds the counts of reports, no two with the same id, that are new. Rows are locked in one order: reports by id, then days. */
+/**
+ * Adds the counts of the new reports; no two reports may have the same id. Rows are locked in one order: reports by id, then
+ * days.
+ */
 export const takeRefusals = sql(
   'usage.take_refusals',
   `with ${[clock, records, noted, days].join(',')}
@@ -52,7 +55,7 @@ export interface RefusalFilter {
   readonly days: number
   readonly projectId: string | null
 }
-/** The most first. Counts come as text, because a sum may have more digits than a bigint. */
+/** The largest first. Counts come as text, because a sum may have more digits than a bigint. */
 export function listRefusals(tx: ReadTx, { envs, days, projectId }: RefusalFilter) {
   tx.send(keepPlans)
   return tx.query<{ reason: RefusalReason; count: string }>(byReason, [tx.workspaceId, envs, days, projectId])

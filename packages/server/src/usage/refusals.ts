@@ -10,8 +10,8 @@ import { listRefusals } from './refusals-sql.ts'
 import { hourOf, untilTaken } from './report-lane.ts'
 
 /**
- * Adds what a server has refused, once for each `report_id`.
- * @throws {Refusal} `not_found`, for a project that is not there, or that the principal cannot see.
+ * Adds the counts of refusals of a server, once for each `report_id`.
+ * @throws {Refusal} `not_found`, for a project that does not exist, or that the principal cannot see.
  */
 export async function reportRefusals(
   { usageReports }: UsageNeeds,
@@ -30,7 +30,7 @@ export async function reportRefusals(
   return { object: 'refusal_report', report_id: id, ...tally }
 }
 
-/** The id under which it is noted beside reports of usage, one of which may have the same. */
+/** The id of the report among reports of usage, one of which may have the same `report_id`. */
 const apartFromUsage = (id: string): string => hash('sha256', `refusals ${id}`, 'hex').slice(0, 32)
 
 /** A project that the workspace does not have matches nothing. */

@@ -23,8 +23,8 @@ export interface Tally {
 }
 
 /**
- * Null: another transaction has locked a row of the report's workspace. Ask again. `absent`: the report names something
- * that is not there, and was not taken.
+ * Null: another transaction has locked a row of the report's workspace; ask again. `absent`: the report names something that
+ * does not exist, and was not taken.
  */
 export type ReportLane<Report> = Lane<Report, Tally | 'absent' | null>
 
@@ -39,7 +39,7 @@ interface Kind<Report> {
   bytesOf(report: Report): number
 }
 
-/** How long reports wait for a locked row, in ms. Then those of other workspaces go on without them. */
+/** How long reports wait for a locked row, in ms. Then reports of other workspaces go on without the waiting ones. */
 const lockMs = 300
 
 export function openReportLane<Report extends Named>(lanes: Lanes, kind: Kind<Report>): ReportLane<Report> {
@@ -58,7 +58,7 @@ export function openReportLane<Report extends Named>(lanes: Lanes, kind: Kind<Re
   })
 }
 
-/** The first report of each id, by name. The others of the batch are answered like it. */
+/** The first report of each id, by name. Later reports with the same id in the batch get the same answer. */
 function firstOfEach<Report extends Named>(reports: readonly Report[]): Map<string, Report> {
   const first = new Map<string, Report>()
   for (const report of reports) {
@@ -72,7 +72,10 @@ const nameOf = ({ workspaceId, env, reportId }: Named): string => `${workspaceId
 
 type Tallies = Map<string, Tally | 'absent'>
 
-/** Takes all reports in one transaction. If a row is locked for too long, takes each workspace in a transaction by itself. */
+/**
+ * Takes all reports in one transaction. If a row is locked for too long, takes each workspace's reports in a separate
+ * transaction.
+ */
 async function takeAll<Report extends Named>(
   ask: Ask,
   kind: Kind<Report>,
@@ -105,7 +108,7 @@ async function takeUnlessHeld<Report extends Named>(
       { statement: waitForLocks, values: [String(lockMs)] },
       { statement: take, values: [...keys, ...values(reports)] },
       { statement: readReports, values: keys },
-      // A report that was taken before writes nothing, and its sender forgets it now.
+      // A report that was taken before writes nothing, and its sender can forget it now.
       { statement: confirmAnswer, values: [] },
       { statement: commit, values: [] },
     )

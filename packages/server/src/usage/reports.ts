@@ -24,7 +24,7 @@ export interface RefusalReport extends Named {
   readonly records: readonly { readonly hour: number; readonly reason: string; readonly count: number }[]
 }
 
-/** What takes the reports of each kind. */
+/** Takes the reports of each kind. */
 export interface Reports extends ReportLane<Report> {
   readonly refusals: ReportLane<RefusalReport>
 }

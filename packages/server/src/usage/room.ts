@@ -20,7 +20,7 @@ const chore = (name: string, removal: Statement): Chore => ({
     untilNone(async () => (await client.query({ ...removal, values: [rowsAtOnce] })).rowCount ?? 0),
 })
 
-/** Deletes ids of reports 14 days after they were taken. None of their hours would be accepted by then. */
+/** Deletes ids of reports 14 days after they were taken. By then no hour of such a report would be accepted. */
 export const pruneUsageReports = chore('usage reports', removeReports)
 /** Deletes hours after 25 months: the figures show 24. */
 export const pruneUsageHours = chore('usage hours', removeHours)

@@ -16,7 +16,7 @@ export const keyIsThere = async (tx: ReadTx, keyId: string, { envs, projectIds }
 export interface DayRow {
   date: string
   request_count: string
-  /** Whether a part of them is an estimate. */
+  /** Whether a part of the requests is an estimate. */
   estimated: boolean
 }
 const days = sql(
@@ -50,7 +50,7 @@ export interface DailyFilter {
   tenantId: string | null
   days: number
 }
-/** `which`: the rows of the table that the figure is the sum of; an id that stands for all is none of a tenant. */
+/** `which`: the rows whose sum is the figure; an id that stands for all tenants belongs to no tenant. */
 const daily = (name: string, which: string) =>
   sql(
     name,
@@ -100,7 +100,7 @@ export interface BillingRow {
   billable_tenants: number
 }
 /**
- * Counts tenants first and adds the empty months after that: with the join first, Postgres would read the months of all
+ * Counts tenants first and adds the empty months afterwards: with the join first, Postgres would read the months of all
  * workspaces.
  */
 const billing = sql(
@@ -166,7 +166,7 @@ export function listTenantMonths(
   return tx.list<TenantMonthRow>(tenantMonths, values, { most: limit + 1 })
 }
 
-/** Deletes `$1` rows that are over, the oldest first. Rows that another transaction has locked are skipped. */
+/** Deletes `$1` rows that are too old, the oldest first. Rows that another transaction has locked are skipped. */
 const removing = (table: string, key: string, isOver: string, by: string) =>
   `delete from ${table} where (workspace_id, ${key}) in (
      select workspace_id, ${key} from ${table} where ${isOver} order by ${by} limit $1 for update skip locked)`
@@ -191,7 +191,7 @@ export const removeMonths = sql(
     'month + 0',
   ),
 )
-/** After 91 days, in UTC: the figures show 90. The hours still have them. */
+/** After 91 days, in UTC: the figures show 90 days. `usage_hours` still has them. */
 export const removeDays = sql(
   'usage.prune_days',
   removing(

@@ -1,6 +1,6 @@
 import { sql } from '../platform/db/connection.ts'
 
-/** The statements that take reports. `sql.ts` has those of the figures. */
+/** The statements that take reports. `sql.ts` has the statements of the figures. */
 
 /** The statement's one reading of the clock: each mention of the function would read it again. */
 export const clock = 'clock as materialized (select service_now() as now)'
@@ -9,11 +9,11 @@ export const clock = 'clock as materialized (select service_now() as now)'
 export const isRecent = `t.hour between clock.now - interval '7 days' and clock.now + interval '5 minutes'`
 
 /**
- * The records of all reports, one row each: how many requests each stands for, and whether it counts. A count divided by
- * the sample rate is a decimal number of 16 digits, so that a sum of many reports is not off by a single request.
+ * The records of all reports, one row each: how many requests the record stands for, and whether it counts. A count divided by
+ * the sample rate is a decimal number of 16 digits, so that a sum of many reports is exact to one request.
  *
- * A record counts if the credential may report its key, and its hour is recent: a test credential reports test keys alone,
- * one that is limited to projects the keys of these.
+ * A record counts if the credential may report its key, and its hour is recent: a test credential reports only test keys, and a
+ * credential that is limited to projects only their keys.
  */
 const records = `
   records as materialized (
@@ -31,7 +31,7 @@ const records = `
       left join api_keys k on k.workspace_id = r.workspace_id and k.id = c.key_id
   )`
 
-/** Notes the reports that are new. A report that was noted before is not returned, and is not counted again. */
+/** Notes the new reports. A report that was noted before is not returned, and is not counted again. */
 export const noted = `
   noted as (
     insert into usage_reports (workspace_id, env, report_id, accepted, ignored, expires_at)
@@ -78,7 +78,7 @@ const months = `
     returning 1
   )`
 
-/** In place of an id: all tenants, or all projects. It sorts after every id. */
+/** Stands in place of an id for all tenants, or all projects. It sorts after every id. */
 export const all = `'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid`
 
 /**
@@ -101,8 +101,8 @@ const dailySums = `
   )`
 
 /**
- * Notes when keys were last used, to the minute, and every 7 days in the column that has an index. A key that a mutation has locked is skipped: the next report of the key
- * notes it.
+ * Notes when keys were last used, to the minute, and every 7 days in the column that has an index. A key that a mutation has
+ * locked is skipped: the next report of the key notes it.
  */
 const touched = `
   used as materialized (
@@ -121,13 +121,13 @@ const touched = `
     from stale s where k.workspace_id = s.workspace_id and k.id = s.key_id
   )`
 
-/** How long the statements behind it in a transaction wait for a lock, in ms. */
+/** How long later statements of the transaction wait for a lock, in ms. */
 export const waitForLocks = sql('usage.wait_for_locks', `select set_config('lock_timeout', $1, true)`)
 
 /**
- * Takes reports, no two with the same id: adds the counts of those that are new to the hours of keys and to the months and
- * days of tenants. Every process writes, and so locks, rows in one order, and none waits for another in a circle: reports
- * by id, hours by key, months and then days by tenant.
+ * Takes reports, no two with the same id: adds the counts of the new reports to the hours of keys and to the months and days of
+ * tenants. Every process writes, and so locks, rows in one order, so that no two wait for each other in a circle: reports by
+ * id, hours by key, months and then days by tenant.
  */
 export const takeReports = sql(
   'usage.take',
@@ -136,7 +136,7 @@ export const takeReports = sql(
 )
 
 /**
- * What each report came to, no matter which process took it. A second statement, because the first cannot see what another
+ * The result of each report, no matter which process took it. A second statement, because the first cannot see what another
  * process has written while it ran.
  */
 export const readReports = sql(

@@ -6,19 +6,19 @@ import type { ReadTx } from '../platform/db/transaction.ts'
 import { all } from './statements.ts'
 
 /**
- * Who made the most requests. No index has the rows in that order: it would be written again with every report. So each
- * figure reads a bounded number of rows, chosen so that a workspace of usual size is read in full, and says whether a row
- * that was not read could belong among those that are shown.
+ * Who made the most requests. No index has the rows in that order, because every report would write it again. So each figure
+ * reads a limited number of rows, enough to read a workspace of usual size in full, and says whether a row that was not read
+ * could belong among the rows that are shown.
  */
 
-/** Rows of months, or of days of projects. The rows of two months of 10,000 tenants with one project each. */
+/** How many rows of months, or of days of projects, are read: those of two months of 10,000 tenants with one project each. */
 const looksMax = 20_000
-/** Tenants of which the days are added up. */
+/** How many tenants have their days added up. */
 const tenantsMax = 50
-/** Tenants whose keys are looked at. */
+/** How many tenants have their keys read. */
 const keyTenantsMax = 20
 const keysPerTenantMax = 200
-/** Keys of which the hours are added up: 720 rows each at most. */
+/** How many keys have their hours added up: at most 720 rows each. */
 const keysMax = 100
 
 /** Parameters: workspace, environment, days, project or null, tenant or null, how many rows. */
@@ -29,8 +29,8 @@ const span = `span as materialized (
 const inSpan = (column: string) => `${column} between (select first from span) and (select last from span)`
 
 /**
- * Tenants by the requests of the months that the span touches, the most first. A tenant has no more requests in the span
- * than in these months, so a tenant that comes later here has at most `most`.
+ * Tenants by the requests of the months that the span touches, the largest first. A tenant has at most as many requests in the
+ * span as in these months, so each later tenant has at most `most`.
  */
 const tenants = (limit: number) => `
    looked as materialized (
@@ -50,8 +50,8 @@ const tenantAfter = (limit: number) => `(select most from ranked where place = $
 /**
  * @param name of the statement
  * @param parts the tables before `totals`, which has `id`, `requests`, `estimated` and, of a key, `key`
- * @param rest the most requests that something has that is not in `totals`; null: nothing is left out
- * @param isCut whether that is unknown
+ * @param rest the most requests of anything that is not in `totals`; null: nothing is left out
+ * @param isCut whether `rest` is unknown
  */
 const top = (name: string, parts: readonly string[], { rest, isCut }: { rest: string; isCut: string }) =>
   sql(
@@ -82,7 +82,7 @@ const byTenant = top(
   { rest: tenantAfter(tenantsMax), isCut: tooManyMonths },
 )
 
-/** COALESCE would keep row-level security from looking it up in the index. */
+/** With COALESCE, row-level security would keep Postgres from using the index for this condition. */
 const tenantOrAll = `case when $5::uuid is null then ${all} else $5::uuid end`
 const byProject = top(
   'usage.top_projects',
@@ -101,7 +101,7 @@ const byProject = top(
   { rest: 'null::numeric', isCut: tooManyMonths },
 )
 
-/** The newest keys of the tenants with the most requests. What is left out has no more than its tenant. */
+/** The newest keys of the tenants with the most requests. A key that is left out has at most as many requests as its tenant. */
 const keys = `
    owned as materialized (
      select k.*, r.most, r.place, count(*) over (partition by r.tenant_id) > ${keysPerTenantMax} as is_cut
@@ -148,7 +148,7 @@ export interface TopFilter {
   /** How many rows at most. */
   readonly most: number
 }
-/** The most first. The caller has checked that the environment may be seen. */
+/** The largest first. The caller has checked that the environment may be seen. */
 export async function readTopUsage(tx: ReadTx, filter: TopFilter): Promise<TopUsage> {
   const { by, env, days, projectId, tenantId, most } = filter
   tx.send(readInOrder)

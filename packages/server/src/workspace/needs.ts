@@ -14,7 +14,7 @@ export interface WorkspaceNeeds {
   readonly authenticate: Authenticate
   readonly makeId: MakeId
   readonly randomBytes: (size: number) => Buffer
-  /** Ends what a person made in a workspace that they give up. */
+  /** Ends what a person made in a workspace that the person gives up. */
   readonly endings: Pick<Endings, 'follow'>
   readonly disownings: Pick<Disownings, 'follow'>
 }
