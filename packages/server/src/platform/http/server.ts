@@ -1,6 +1,6 @@
 /**
  * HTTP below the routes. `server.ts` listens, `sockets.ts` bounds connections (`quiet-sockets.ts`: those without a
- * request; `stop-listening.ts`: at the end), `certificate.ts` renews. `headers.ts`, `query.ts`, `user-agent.ts` and
+ * request; `stop-listening.ts`: at the end), `certificate.ts` follows its files. `headers.ts`, `query.ts`, `user-agent.ts` and
  * `client.ts` read a request, `validate.ts` compares it with its schema, `body/` its body. `cors.ts` lets pages read,
  * `problem.ts` makes the error, `serve-static.ts` and `tagged-body.ts` answer unchanged things with 304, `answered.ts`
  * tells when an answer ended, `request-log.ts` writes one line.
@@ -19,9 +19,7 @@ import { headerValues, safeHeaders } from './headers.ts'
 import { problemsOf, type ToProblem, toRefusal } from './problem.ts'
 import { boundConnections, boundSockets, socketLimits } from './sockets.ts'
 
-/**
- * Not imported: an `import` of the module reads every export, also those that load Node's `fetch`, in 30 ms of processor time.
- */
+/** Not imported: an `import` reads every export of the module, also those that load Node's `fetch`, in 30 ms. */
 const { createServer, METHODS } = process.getBuiltinModule('node:http')
 
 /** All methods that Node's parser accepts as a request. A CONNECT never becomes a request. */
@@ -32,10 +30,7 @@ const headMs = 5_000
 const requestMs = 60_000
 const lookMs = 1_000
 const keptAliveMs = 72_000
-/**
- * Longer than nginx and HAProxy keep a connection without requests. A service without a drain delay has no proxy, and does not
- * wait.
- */
+/** Longer than nginx and HAProxy keep a connection without requests. A service without a drain delay has no proxy. */
 const keptMsMax = 5_000
 /** How long a client that sent an invalid request has to read the response. */
 const answerReadMs = 5_000
@@ -119,10 +114,7 @@ export const nodeOptions: ServerOptions = {
   requireHostHeader: false,
 }
 
-/**
- * A server for plain HTTP, or for TLS if the settings name a certificate. The server follows changes of the certificate's
- * files.
- */
+/** A server for plain HTTP, or for TLS if the settings name a certificate, of which it follows the files. */
 function openServer(
   { tlsCertFile, tlsKeyFile, publicUrl }: ServerNeeds['config'],
   log: Logger,
