@@ -47,7 +47,7 @@ async function run(): Promise<void> {
       await bundleOf(sources, next)
       replaceBuild(dist, next, sources)
     } finally {
-      // What a full disk has left half done takes up the room that is missing.
+      // What a full disk has left half done takes up the space that is missing.
       rmSync(next, { recursive: true, force: true })
     }
     removeFailure()

@@ -12,7 +12,7 @@ export const typesFolder = join(folder, 'types')
  * Writes the code, and its types as the checkout has them, into `cjs` below a folder, as CommonJS. `esm` has one re-exporting
  * line for each entry, behind an import of Node's modules where the code needs them (`node.js`): ES modules can import code and
  * types of CommonJS, while the reverse does not work on every Node, under Jest and with every compiler. So a process has one
- * copy of the code, and the package has room for readable code.
+ * copy of the code, and the package is small enough for readable code.
  */
 export async function writePackage(into: string): Promise<void> {
   const [esm, cjs] = [join(into, 'esm'), join(into, 'cjs')]

@@ -116,8 +116,8 @@ test('every route of the vendor plane has exactly one method', async () => {
     },
     maxRetries: 0,
   })
-  for (const room of Object.values(client)) {
-    for (const [name, method] of Object.entries(room) as [string, (...given: unknown[]) => unknown][]) {
+  for (const resource of Object.values(client)) {
+    for (const [name, method] of Object.entries(resource) as [string, (...given: unknown[]) => unknown][]) {
       const takesNoId = [
         'create',
         'list',

@@ -2,7 +2,7 @@
 export type { Listing, Page } from './admin/list.ts'
 export { type Admin, type AdminOptions, createAdmin } from './admin/open.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'
-export type { RevokeBody, RotateBody } from './admin/room.ts'
+export type { RevokeBody, RotateBody } from './admin/resource.ts'
 export type * from './admin/types.ts'
 export type { SecretKeySource } from './http/secret-key.ts'
 export { type FieldFault, KeyrailError } from './runtime/errors.ts'

@@ -74,9 +74,9 @@ export function instrument(options: InstrumentOptions = {}): Instruments {
   lag.addCallback(recordLag)
   const durations = meter.createHistogram('keyrail.call.duration', { unit: 'ms' })
   const recordCall: Observer = (path, call) => {
-    const [, room, what] = hotCall.exec(path) ?? []
-    if (room === undefined) return call()
-    const name = `${room}.${what}`
+    const [, folder, what] = hotCall.exec(path) ?? []
+    if (folder === undefined) return call()
+    const name = `${folder}.${what}`
     return tracer.startActiveSpan(`keyrail.${name}`, { kind: SpanKind.CLIENT }, async span => {
       const attributes: Attributes = { 'keyrail.call': name }
       const note = ({ status, code }: { status?: number | undefined; code?: string }) => {

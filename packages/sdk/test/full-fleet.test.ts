@@ -58,7 +58,7 @@ test('a fleet is said to be full before it refuses keys, and starts again with `
   assert.deepEqual(await seen(), { nodes: [['api-1', 8, 10]], full: 1, figure: 1 })
 
   await grow(3)
-  await until(() => errors.some(({ code }) => code === 'policy_scope_too_large'), 'a key finds no room')
+  await until(() => errors.some(({ code }) => code === 'policy_scope_too_large'), 'a key does not fit')
   const refused = (node: typeof keyring) => keys.filter(key => node.verify(key).code !== 'valid').length
   assert.equal(refused(keyring), 1)
 

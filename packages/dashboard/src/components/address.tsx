@@ -1,6 +1,6 @@
 import classes from './address.module.css'
 
-/** An e-mail address in a table: on one line where there is room, else broken before its @, and hovering shows the whole. */
+/** An e-mail address in a table: on one line where it fits, else broken before its @, and hovering shows the whole. */
 export function Address({ text }: { readonly text: string }) {
   const at = text.lastIndexOf('@')
   return (

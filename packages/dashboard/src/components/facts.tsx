@@ -9,7 +9,7 @@ interface Fact {
   readonly copied?: string
 }
 
-/** What is known about one thing, a line each, two beside each other where there is room. */
+/** What is known about one thing, a line each, two beside each other where they fit. */
 export const Facts = ({ facts }: { facts: readonly Fact[] }) => (
   <dl className={classes.facts}>
     {facts.map(({ label, value, copied }) => (

@@ -16,7 +16,7 @@ import { systemTimer, type Timer } from '../runtime/timer.ts'
 import { exportRows } from './export.ts'
 import { type Listing, listOf } from './list.ts'
 import { type AdminRequest, type CallOptions, createAdminRequest, type KeyedOptions } from './request.ts'
-import { type RevokeBody, type RotateBody, roomOf } from './room.ts'
+import { type RevokeBody, type RotateBody, resourceOf } from './resource.ts'
 import type * as t from './types.ts'
 
 export interface AdminOptions extends ConnectionOptions {
@@ -58,11 +58,11 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
   }
   const request = createAdminRequest(createHttpCaller(connection), defaults)
   return {
-    ...accountRooms(request),
-    projects: projectRoom(request),
-    tenants: tenantRoom(request),
-    keys: keyRoom(request),
-    secretKeys: secretKeyRoom(request),
+    ...accountCalls(request),
+    projects: projectCalls(request),
+    tenants: tenantCalls(request),
+    keys: keyCalls(request),
+    secretKeys: secretKeyCalls(request),
     embedTokens: {
       /** `POST /v1/embed_tokens`. A token for the browser of one tenant, valid for five minutes. */
       create: (body: t.EmbedTokenCreate, options?: CallOptions): Promise<t.EmbedToken> =>
@@ -115,10 +115,10 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
   }
 }
 
-function accountRooms(request: AdminRequest) {
+function accountCalls(request: AdminRequest) {
   const workspace = { path: '/v1/workspace', object: 'workspace' } as const
-  const members = roomOf(request, '/v1/members', 'member')
-  const invites = roomOf(request, '/v1/invites', 'invitation')
+  const members = resourceOf(request, '/v1/members', 'member')
+  const invites = resourceOf(request, '/v1/invites', 'invitation')
   return {
     workspace: {
       /** `GET /v1/workspace` */
@@ -158,58 +158,62 @@ function accountRooms(request: AdminRequest) {
   }
 }
 
-function projectRoom(request: AdminRequest) {
-  const room = roomOf(request, '/v1/projects', 'project')
+function projectCalls(request: AdminRequest) {
+  const resource = resourceOf(request, '/v1/projects', 'project')
   return {
     /** `POST /v1/projects` */
-    create: room.create as (body: t.ProjectCreate, options?: KeyedOptions) => Promise<t.Project>,
+    create: resource.create as (body: t.ProjectCreate, options?: KeyedOptions) => Promise<t.Project>,
     /** `GET /v1/projects` */
-    list: room.list as (query?: t.ProjectList, options?: CallOptions) => Listing<t.Project>,
+    list: resource.list as (query?: t.ProjectList, options?: CallOptions) => Listing<t.Project>,
     /** `GET /v1/projects/:id` */
-    get: room.one as (id: string, options?: CallOptions) => Promise<t.Project>,
+    get: resource.one as (id: string, options?: CallOptions) => Promise<t.Project>,
     /** `PATCH /v1/projects/:id` */
-    update: room.update as (id: string, body: t.ProjectUpdate, options?: CallOptions) => Promise<t.Project>,
+    update: resource.update as (
+      id: string,
+      body: t.ProjectUpdate,
+      options?: CallOptions,
+    ) => Promise<t.Project>,
     /** `DELETE /v1/projects/:id`. Revokes every key of the project. */
-    delete: room.delete as (id: string, options?: CallOptions) => Promise<t.DeletedProject>,
+    delete: resource.delete as (id: string, options?: CallOptions) => Promise<t.DeletedProject>,
     /** `GET /v1/projects/:id/nodes`. The servers that hold the keys of the project, the last seen first. */
     nodes: (id: string, query?: t.NodeList, options?: CallOptions): Listing<t.FleetNode> =>
       listOf<t.FleetNode>(request, `/v1/projects/${readUuid('id', id)}/nodes`, query, options),
   }
 }
 
-function tenantRoom(request: AdminRequest) {
-  const room = roomOf(request, '/v1/tenants', 'tenant')
+function tenantCalls(request: AdminRequest) {
+  const resource = resourceOf(request, '/v1/tenants', 'tenant')
   return {
     /** `POST /v1/tenants` */
-    create: room.create as (body: t.TenantCreate, options?: KeyedOptions) => Promise<t.Tenant>,
+    create: resource.create as (body: t.TenantCreate, options?: KeyedOptions) => Promise<t.Tenant>,
     /** `GET /v1/tenants` */
-    list: room.list as (query?: t.TenantList, options?: CallOptions) => Listing<t.Tenant>,
+    list: resource.list as (query?: t.TenantList, options?: CallOptions) => Listing<t.Tenant>,
     /** `GET /v1/tenants/:id`. This and the methods below also take `external:acme` as id. */
-    get: room.one as (id: string, options?: CallOptions) => Promise<t.Tenant>,
+    get: resource.one as (id: string, options?: CallOptions) => Promise<t.Tenant>,
     /** `PATCH /v1/tenants/:id` */
-    update: room.update as (id: string, body: t.TenantUpdate, options?: CallOptions) => Promise<t.Tenant>,
+    update: resource.update as (id: string, body: t.TenantUpdate, options?: CallOptions) => Promise<t.Tenant>,
     /** `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request. */
     revokeEmbedTokens: (id: string, options?: CallOptions): Promise<t.EmbedTokensRevoked> =>
-      room.one<t.EmbedTokensRevoked>(id, options, {
+      resource.one<t.EmbedTokensRevoked>(id, options, {
         method: 'POST',
         below: '/embed_tokens/revoke',
         body: {},
         object: 'embed_tokens_revocation',
       }),
     /** `DELETE /v1/tenants/:id`. Revokes every key of the tenant. */
-    delete: room.delete as (id: string, options?: CallOptions) => Promise<t.DeletedTenant>,
+    delete: resource.delete as (id: string, options?: CallOptions) => Promise<t.DeletedTenant>,
   }
 }
 
-function keyRoom(request: AdminRequest) {
-  const room = roomOf(request, '/v1/keys', 'api_key')
+function keyCalls(request: AdminRequest) {
+  const resource = resourceOf(request, '/v1/keys', 'api_key')
   return {
     /** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */
-    create: room.create as (body: t.KeyCreate, options?: KeyedOptions) => Promise<t.CreatedKey>,
+    create: resource.create as (body: t.KeyCreate, options?: KeyedOptions) => Promise<t.CreatedKey>,
     /** `GET /v1/keys` */
-    list: room.list as (query?: t.KeyList, options?: CallOptions) => Listing<t.Key>,
+    list: resource.list as (query?: t.KeyList, options?: CallOptions) => Listing<t.Key>,
     /** `GET /v1/keys/:id` */
-    get: room.one as (id: string, options?: CallOptions) => Promise<t.Key>,
+    get: resource.one as (id: string, options?: CallOptions) => Promise<t.Key>,
     /** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
     identify: (key: string, options?: CallOptions): Promise<t.Key> =>
       request<t.Key>({
@@ -220,13 +224,17 @@ function keyRoom(request: AdminRequest) {
         options,
       }),
     /** `PATCH /v1/keys/:id` */
-    update: room.update as (id: string, body: t.KeyUpdate, options?: CallOptions) => Promise<t.Key>,
+    update: resource.update as (id: string, body: t.KeyUpdate, options?: CallOptions) => Promise<t.Key>,
     /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
-    rotate: room.rotate as (id: string, body?: RotateBody, options?: KeyedOptions) => Promise<t.RotatedKey>,
+    rotate: resource.rotate as (
+      id: string,
+      body?: RotateBody,
+      options?: KeyedOptions,
+    ) => Promise<t.RotatedKey>,
     /**
      * `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not.
      */
-    revoke: room.revoke as (
+    revoke: resource.revoke as (
       id: string,
       body?: RevokeBody & { wait?: boolean },
       options?: CallOptions,
@@ -236,27 +244,30 @@ function keyRoom(request: AdminRequest) {
       deleteEnded(request, '/v1/keys/ended', query, options),
     /** `GET /v1/keys/:id/usage` */
     usage: (id: string, query?: t.KeyUsageQuery, options?: CallOptions): Promise<t.KeyUsage> =>
-      room.one<t.KeyUsage>(id, options, { below: '/usage', query, object: 'key_usage' }),
+      resource.one<t.KeyUsage>(id, options, { below: '/usage', query, object: 'key_usage' }),
   }
 }
 
-function secretKeyRoom(request: AdminRequest) {
-  const room = roomOf(request, '/v1/secret_keys', 'secret_key')
+function secretKeyCalls(request: AdminRequest) {
+  const resource = resourceOf(request, '/v1/secret_keys', 'secret_key')
   return {
     /** `POST /v1/secret_keys` */
-    create: room.create as (body: t.SecretKeyCreate, options?: KeyedOptions) => Promise<t.CreatedSecretKey>,
+    create: resource.create as (
+      body: t.SecretKeyCreate,
+      options?: KeyedOptions,
+    ) => Promise<t.CreatedSecretKey>,
     /** `GET /v1/secret_keys` */
-    list: room.list as (query?: t.SecretKeyList, options?: CallOptions) => Listing<t.SecretKey>,
+    list: resource.list as (query?: t.SecretKeyList, options?: CallOptions) => Listing<t.SecretKey>,
     /** `GET /v1/secret_keys/:id` */
-    get: room.one as (id: string, options?: CallOptions) => Promise<t.ReadSecretKey>,
+    get: resource.one as (id: string, options?: CallOptions) => Promise<t.ReadSecretKey>,
     /** `PATCH /v1/secret_keys/:id`. Only the name and `meta` change. */
-    update: room.update as (
+    update: resource.update as (
       id: string,
       body: t.SecretKeyUpdate,
       options?: CallOptions,
     ) => Promise<t.SecretKey>,
     /** `POST /v1/secret_keys/:id/rotate` */
-    rotate: room.rotate as (
+    rotate: resource.rotate as (
       id: string,
       body?: RotateBody,
       options?: KeyedOptions,
@@ -266,7 +277,7 @@ function secretKeyRoom(request: AdminRequest) {
      * with those, and so on; `cascade` revokes them too. While that goes on, the answer and `get` have `cascade.state`
      * `running`.
      */
-    revoke: room.revoke as (
+    revoke: resource.revoke as (
       id: string,
       body?: t.SecretKeyRevoke,
       options?: CallOptions,

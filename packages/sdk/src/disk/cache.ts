@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
-import { mostKeys } from '../feed/room.ts'
+import { quotaKeys } from '../feed/quota.ts'
 import type { Kept, SyncSettings } from '../feed/sync-deps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { pause } from '../runtime/pause.ts'
@@ -150,7 +150,7 @@ export class DiskCache {
     const { settings, clock } = this.#deps
     const file = await readWhole(path)
     if (file === undefined) return undefined
-    const loaded = decodeSnapshot(file, settings.scope, mostKeys(settings))
+    const loaded = decodeSnapshot(file, settings.scope, quotaKeys(settings))
     if ('refused' in loaded) {
       const code = loaded.refused === 'scope' ? 'disk_scope_mismatch' : 'disk_file_refused'
       this.#notify(code, `The disk snapshot is not used: ${loaded.why}`)

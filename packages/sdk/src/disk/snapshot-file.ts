@@ -51,7 +51,7 @@ interface Header {
   complete: boolean
   /** The tenants whose keys the writer held. Absent: unknown. Empty: the whole project. */
   scope?: { tenant_ids: readonly string[] }
-  /** Keys that the writer dropped for lack of room. */
+  /** Keys that the writer dropped for lack of memory. */
   evictions: number
   uses: number
   /** The features that the writer asked for, and those that the service knew. Absent: none. */

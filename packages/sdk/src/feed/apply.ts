@@ -1,12 +1,12 @@
 import type { Store } from '../store/store.ts'
 import type { EndedKeys } from '../verify/ended-keys.ts'
 import type { Delta } from './body.ts'
-import { makeRoom, type Room } from './room.ts'
+import { growFor, type KeyQuota } from './quota.ts'
 
 /** Applies a delta to a store. */
 export function applyDelta(
   { deleted, changes, generatedAt, tenants }: Delta,
-  { store, ended, room }: { store: Store; ended: EndedKeys; room: Room },
+  { store, ended, quota }: { store: Store; ended: EndedKeys; quota: KeyQuota },
 ): void {
   if (deleted) {
     ended.addAll(store.records, generatedAt)
@@ -20,7 +20,7 @@ export function applyDelta(
       const { upsert } = change
       ended.forget(upsert.digest)
       // If the store is full, the new key replaces the least recently used one.
-      makeRoom(store, upsert.keyId, room)
+      growFor(store, upsert.keyId, quota)
       store.upsert(upsert)
       continue
     }

@@ -144,13 +144,13 @@ function restart({ warm, perSecond }: { warm: boolean; perSecond: number }) {
   let readyAt = 0
   for (let tick = 0; tick < 1_200; tick++) {
     const [from, to] = [tick * 100, tick * 100 + 100]
-    let room = perSecond / 10
+    let capacity = perSecond / 10
     let asked = 0
     for (const node of nodes) {
       while (node.at >= from && node.at < to) {
         asked++
-        if (room > 0) {
-          room--
+        if (capacity > 0) {
+          capacity--
           if (node.answers === 0) {
             readyAt = node.at
             waiting--

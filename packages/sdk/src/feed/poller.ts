@@ -14,7 +14,7 @@ export interface PollerDeps {
   pollIntervalMs: number
   /** Runs before the first poll. Resolves to true if keys can already be verified. */
   begin?: (() => Promise<boolean>) | undefined
-  /** The error to report after every poll while records are dropped for lack of room. */
+  /** The error to report after every poll while records are dropped for lack of memory. */
   overflow: () => PolicyScopeTooLargeError | undefined
   onError: (error: KeyrailError) => void
   onSuccess: () => void

@@ -1,5 +1,5 @@
+import type { Held } from './quota.ts'
 import type { Scope } from './record.ts'
-import type { Held } from './room.ts'
 
 /** Sent with every request: this node supports paging. The largest page that the service sends. */
 const PAGE_KEYS = 5_000

@@ -4,8 +4,8 @@ import type { Store } from '../store/store.ts'
 import type { Served } from '../verify/verify.ts'
 import type { FeedClient } from './client.ts'
 import type { Polled } from './pace.ts'
+import type { KeyQuota } from './quota.ts'
 import type { Scope } from './record.ts'
-import type { Room } from './room.ts'
 
 /** The inputs and outputs of `Sync`. */
 
@@ -23,7 +23,7 @@ export interface Kept {
 }
 
 /** The settings that decide what a node asks for and holds. */
-export interface SyncSettings extends Room {
+export interface SyncSettings extends KeyQuota {
   scope: Scope
   node: string
   cachedTtlMs: number

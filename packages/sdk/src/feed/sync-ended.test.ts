@@ -51,7 +51,7 @@ test('a key removed after its expiry is expired, and one removed before it is re
   assert.deepEqual([over, ahead, shortened].map(code), ['expired_key', 'revoked_key', 'expired_key'])
 })
 
-test('a key that returns is valid, or not_held if there is no room, but not revoked', async () => {
+test('a key that returns is valid, or not_held if the store is full, but not revoked', async () => {
   const bounds = { maxCachedKeys: 2, maxAutoCachedKeys: 2 }
   const [first = ''] = issue(1)
   const { poll, code } = node(bounds)
@@ -90,7 +90,7 @@ test('a snapshot ends no key and forgets no end, except of keys that it contains
   ])
 })
 
-test('a key that returns in a walk without room is not called revoked', async () => {
+test('a key that returns in a walk with a full store is not called revoked', async () => {
   const [first = '', second = ''] = issue(2)
   const { poll, code } = node({ maxCachedKeys: 2, maxAutoCachedKeys: 2 })
   await poll()

@@ -10,9 +10,9 @@ import { Hold } from './hold.ts'
 import { cachedAnswer, slowSnapshot, unreadableKeys, versionBack } from './odd.ts'
 import { HELD_TIMEOUT_SLACK_MS, plainTimeout } from './pace.ts'
 import { feedQuery } from './query.ts'
+import { type Held, holding } from './quota.ts'
 import { hasFeatures, type Unreadable } from './record.ts'
 import { Reseeds } from './reseeds.ts'
-import { type Held, holding } from './room.ts'
 import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
 
@@ -145,7 +145,7 @@ export class Sync {
       return await this.#reseed(await this.#page(undefined, signal), { waits, version }, signal)
     }
     const { maxKeys } = store
-    applyDelta(answer, { store, ended: this.#ended, room: settings })
+    applyDelta(answer, { store, ended: this.#ended, quota: settings })
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
     // What was answered before the request came from a cache, with all that it says. No answer confirms what comes after its receipt.
     store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
@@ -221,7 +221,7 @@ export class Sync {
     const { store, renewed, unreadable, features, last } = await walk(first, {
       next,
       clock,
-      room: settings,
+      quota: settings,
       hasLabels: hasFeatures(settings.scope),
       held: served.store,
       hasServed: this.#hasServed(),

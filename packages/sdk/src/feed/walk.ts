@@ -3,8 +3,8 @@ import { PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
 import { Store } from '../store/store.ts'
 import type { Snapshot } from './body.ts'
+import { growFor, type KeyQuota } from './quota.ts'
 import type { Unreadable } from './record.ts'
-import { makeRoom, type Room } from './room.ts'
 import { WalkGuard } from './walk-guard.ts'
 
 /** Least time between the starts of two pages, to limit the load from a faulty service. A page of 5,000 keys takes longer. */
@@ -13,7 +13,7 @@ export const PAGE_FLOOR_MS = 20
 export interface WalkDeps {
   next: (cursor: string) => Promise<Snapshot>
   clock: Pick<Clock, 'monotonic' | 'pause'>
-  room: Room
+  quota: KeyQuota
   hasLabels: boolean
   /** The served store, and whether it was ever served: one that an earlier process left too long ago was not. */
   held: Store | undefined
@@ -40,10 +40,10 @@ export interface Walked {
  * @throws KeyrailError if a page does not continue the ones before it, or the keys do not fit
  */
 export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
-  const { next, clock, room, hasLabels, held, hasServed, isEnded, signal } = deps
+  const { next, clock, quota, hasLabels, held, hasServed, isEnded, signal } = deps
   const { pause: wait = pause } = clock
-  const store = new Store(Math.max(room.maxCachedKeys, held?.maxKeys ?? 0), hasLabels)
-  const guard = new WalkGuard(first, Math.max(store.maxKeys, room.maxAutoCachedKeys))
+  const store = new Store(Math.max(quota.maxCachedKeys, held?.maxKeys ?? 0), hasLabels)
+  const guard = new WalkGuard(first, Math.max(store.maxKeys, quota.maxAutoCachedKeys))
   const renewed: string[] = []
   const unreadable: Unreadable[] = []
   let features = first.features
@@ -56,7 +56,7 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     for (const { tenantId, label } of page.tenants) store.labels?.setTenant(tenantId, label)
     for (const key of page.keys) {
       if (isEnded(key.digest)) renewed.push(key.digest)
-      if (!isFull && !makeRoom(store, key.keyId, room)) {
+      if (!isFull && !growFor(store, key.keyId, quota)) {
         if (held === undefined || !hasServed)
           throw new PolicyScopeTooLargeError({ refusedToStart: true, maxKeys: store.maxKeys })
         // The served keys stay: of the remaining keys, keep only those that were held before.

@@ -20,26 +20,26 @@ test('raising the limit is reported to onError and onNotice', async () => {
   )
 })
 
-test('a node that is nearly full says so once, and again after it had room', async () => {
+test('a node that is nearly full says so once, and again after keys were removed', async () => {
   for (let number = 1; number <= 7; number++) issue(number)
   const { keyring, notices, errors } = start({ maxCachedKeys: 10, maxAutoCachedKeys: 10 })
   await keyring.ready()
   const held = async (keys: number) =>
     await until(() => keyring.stats().keys === keys, `it holds ${keys} keys`)
-  const said = () => notices.filter(({ code }) => code === 'nearly_full').length
-  assert.equal(said(), 0)
+  const noticed = () => notices.filter(({ code }) => code === 'nearly_full').length
+  assert.equal(noticed(), 0)
   issue(8)
   await held(8)
-  assert.equal(said(), 1)
+  assert.equal(noticed(), 1)
   assert.match(notices[0]?.message ?? '', /8 keys of the 10/)
   issue(9)
   await held(9)
-  assert.equal(said(), 1)
+  assert.equal(noticed(), 1)
   for (const number of [8, 9]) service.revoke(id(number))
   await held(7)
   issue(10)
   await held(8)
-  assert.equal(said(), 2)
+  assert.equal(noticed(), 2)
   assert.deepEqual(
     errors.map(({ code }) => code),
     ['nearly_full', 'nearly_full'],

@@ -1,5 +1,5 @@
+import { KEY_BYTES } from '../feed/quota.ts'
 import type { Scope } from '../feed/record.ts'
-import { KEY_BYTES } from '../feed/room.ts'
 import {
   type ConnectionOptions,
   connectionNames,

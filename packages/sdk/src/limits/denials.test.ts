@@ -39,7 +39,7 @@ function denying(answer: () => Response) {
   return { time, asked, limiter, code }
 }
 
-test('a counter that denied is not checked again before it can have room, one second at most', async () => {
+test('a counter that denied is not checked again before units can be left, one second at most', async () => {
   for (const [retryAfterMs, until] of [
     [400, 400],
     [60_000, 1_000],

@@ -22,7 +22,7 @@ interface Denial {
 }
 
 /**
- * Counters that have denied. Until a counter can have room again the service would deny again, so it is not called: a flood
+ * Counters that have denied. Until units of a counter can be left again the service would deny again, so it is not called: a flood
  * from one customer costs few calls, and no request is denied that would have passed.
  */
 export class Denials {
@@ -65,7 +65,7 @@ export class Denials {
     const at = rules.findIndex(({ id }) => id === first)
     const rule = rules[at]
     if (others.length > 0 || rule === undefined) {
-      // With several limits it is unknown which has room first, so only the same key and cost is denied again.
+      // With several limits it is unknown which has units left first, so only the same key and cost is denied again.
       this.#denials.set(wholeOf(key, rules), denied)
       return
     }

@@ -158,7 +158,7 @@ test('a secret key that may not check limits lets requests pass, and is reported
   }
 })
 
-test('no room for a counter says nothing about a key: `onUnavailable` decides', async () => {
+test('a counter that the service cannot hold says nothing about a key: `onUnavailable` decides', async () => {
   const full = async () => Response.json({ code: 'counter_limit_reached' }, { status: 409 })
   for (const prepay of [undefined, {}]) {
     const allowing = answered(full, { onUnavailable: 'allow', prepay })

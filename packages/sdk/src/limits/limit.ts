@@ -35,7 +35,7 @@ export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   timeoutMs?: number | undefined
   /**
    * What happens to a request if the service is unavailable: `deny`, the default, answers 503; `allow` lets it pass
-   * uncounted. The same holds if the service has no room for a further counter. If the service refuses the call, as for a
+   * uncounted. The same holds if the service cannot hold a further counter. If the service refuses the call, as for a
    * revoked secret key, the request is always refused. If the secret key only lacks the permission, requests pass uncounted,
    * and `onError` receives it once.
    */
@@ -104,7 +104,7 @@ const noRules: NonNullable<Valid['rateLimits']> = []
 
 /**
  * Checks limits with one call per request, or fewer with `prepay`. A key without limits needs none, and neither does one that
- * was denied and has no room yet. No check is repeated, because one without an answer may have been charged. While the
+ * was denied and still has nothing left. No check is repeated, because one without an answer may have been charged. While the
  * service hangs, one request at a time calls it, and `onUnavailable` decides for the others at once.
  *
  * @throws TypeError naming a missing or wrong option

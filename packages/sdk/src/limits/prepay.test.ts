@@ -90,7 +90,7 @@ test('units of a request that another limit refuses are kept for the next', asyn
   assert.equal(limiter.stats().requests.remembered, 4)
 })
 
-test('the last unit passes, and then denials need no call until there can be room', async () => {
+test('the last unit passes, and then denials need no call until units can be left', async () => {
   const { fleet, limiter, ask } = oneNode()
   const key = keyWith(minute(100))
   let passed = 0

@@ -15,7 +15,7 @@ export class KeyIds {
   readonly #sought = new Int32Array(ID_WORDS)
   #soughtOther: string | undefined
 
-  /** Makes room for this many slots. */
+  /** Grows to this many slots. */
   reserve(capacity: number): void {
     const words = new Int32Array(capacity * ID_WORDS)
     words.set(this.words)

@@ -40,7 +40,7 @@ const isBlank = ({ name = null, meta = none }: KeyLabel): boolean =>
 
 /**
  * Ids and names of tenants, and names and `meta` of keys, for nodes that ask for them. Keeps each tenant once, as long as a key
- * belongs to it. A key without name and `meta` takes no room.
+ * belongs to it. A key without name and `meta` takes no memory.
  */
 export class Labels {
   readonly #keys = new Map<number, { label: KeyLabel; bytes: number }>()
@@ -141,5 +141,5 @@ export class Labels {
 const TENANT_BYTES = 320
 const KEY_BYTES = 160
 
-/** What the label of a key takes, in bytes. Parsed JSON takes some four times the room of its text. */
+/** What the label of a key takes, in bytes. Parsed JSON takes some four times the memory of its text. */
 const sizeOf = (label: KeyLabel): number => KEY_BYTES + 4 * JSON.stringify(label).length

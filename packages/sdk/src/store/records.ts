@@ -174,7 +174,7 @@ export class Records {
     return tenants.values.length + scopes.values.length + limits.values.length
   }
 
-  /** Writes all used records and their ids without gaps. The arrays must have room for `size` of them. */
+  /** Writes all used records and their ids without gaps. The arrays must have at least `size` elements. */
   dump(words: Int32Array, ids: Int32Array): void {
     let count = 0
     // Copies each run of used slots at once.
@@ -224,7 +224,7 @@ export class Records {
     return this.#end++
   }
 
-  /** Moves all records into a slab with room for this many. */
+  /** Moves all records into a slab of this many. */
   #reserve(capacity: number): void {
     const slab = new ArrayBuffer(LEAD_BYTES + capacity * RECORD_WORDS * 4)
     const words = new Int32Array(slab, LEAD_BYTES)

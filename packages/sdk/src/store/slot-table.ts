@@ -21,7 +21,7 @@ export class SlotTable {
     this.#place(slot)
   }
 
-  /** Makes room for this many slots. */
+  /** Grows to this many slots. */
   reserve(size: number): void {
     let length = this.cells.length
     while (length < size * 2) length *= 2

@@ -23,7 +23,7 @@ export interface SavedRecords {
  */
 export class Store {
   maxKeys: number
-  /** Records dropped for lack of room since the store was made. Above 0, an unknown key may be valid. */
+  /** Records dropped for lack of memory since the store was made. Above 0, an unknown key may be valid. */
   evictions = 0
   /** Rises with every change, so that a writer knows whether a saved copy is current. */
   revision = 0

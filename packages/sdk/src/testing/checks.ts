@@ -74,17 +74,17 @@ const used = ({ start, previous, current }: Cell, { algorithm, window_ms }: Rule
 /** Time until the cost fits; 0: it fits now; null: never. */
 function retryMs(cell: Cell, rule: Rule, cost: number, now: number): number | null {
   const { limit, window_ms, algorithm } = rule
-  const room = limit - cost
-  if (used(cell, rule, now) <= room) return 0
-  if (room < 0) return null
+  const free = limit - cost
+  if (used(cell, rule, now) <= free) return 0
+  if (free < 0) return null
   const left = cell.start + window_ms - now
   if (algorithm === 'fixed') return left
-  // How far into a window the previous one counts for no more than the room.
-  const covered = (before: number, free: number) =>
-    before <= free ? 0 : window_ms - mulDiv(free, window_ms, before)
-  return cell.current <= room
-    ? left - window_ms + covered(cell.previous, room - cell.current)
-    : left + covered(cell.current, room)
+  // How far into a window the previous one counts for no more than the free units.
+  const covered = (before: number, most: number) =>
+    before <= most ? 0 : window_ms - mulDiv(most, window_ms, before)
+  return cell.current <= free
+    ? left - window_ms + covered(cell.previous, free - cell.current)
+    : left + covered(cell.current, free)
 }
 
 const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)

@@ -6,7 +6,7 @@ import type { Verify } from '../verify/verify.ts'
 
 type Ask = (request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'accepts'>) => Promise<unknown>
 
-/** A service that answers so has no such route, or no room for this report. Nothing more is sent to it until its feed says so. */
+/** A service that answers so has no such route, or cannot hold this report. Nothing more is sent to it until its feed says so. */
 const isFinal = ({ status = 0 }: KeyrailError): boolean => status >= 400 && status < 500 && !isPassing(status)
 const isPassing = (status: number): boolean => status === 401 || status === 408 || status === 429
 

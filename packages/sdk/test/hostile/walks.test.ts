@@ -94,7 +94,7 @@ test('pages with new keys are paced', async () => {
   await walk(readPage(0), {
     next: async cursor => readPage(Number(cursor)),
     clock: { monotonic: () => 0, pause: async milliseconds => void pauses.push(milliseconds) },
-    room: { maxCachedKeys: 100, maxAutoCachedKeys: 100 },
+    quota: { maxCachedKeys: 100, maxAutoCachedKeys: 100 },
     hasLabels: false,
     held: undefined,
     hasServed: false,

@@ -23,7 +23,7 @@ type CallOfOne = Partial<Omit<AdminCall, 'path' | 'options'>> & { below?: string
  *
  * @param object the `object` of an answer
  */
-export function roomOf(request: AdminRequest, base: string, object: string) {
+export function resourceOf(request: AdminRequest, base: string, object: string) {
   const list = <T>(query?: { cursor?: string; externalId?: string }, options?: CallOptions): Listing<T> =>
     listOf<T>(request, base, query, options)
 
