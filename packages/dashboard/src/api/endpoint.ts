@@ -48,7 +48,7 @@ interface Sent extends Options {
   readonly isOpen: boolean
 }
 
-type Call<Name extends keyof Routes> =
+type EndpointCall<Name extends keyof Routes> =
   object extends Input<Name>
     ? (input?: Input<Name>, options?: OptionsOf<Name>) => Promise<Answer<Name>>
     : (input: Input<Name>, options?: OptionsOf<Name>) => Promise<Answer<Name>>
@@ -61,7 +61,7 @@ type Call<Name extends keyof Routes> =
 export function endpoint<Name extends keyof Routes>(
   name: Name,
   ...[access]: Routes[Name]['plane'] extends 'open' ? ['open'] : []
-): Call<Name> {
+): EndpointCall<Name> {
   const [method = '', path = ''] = name.split(' ')
   const call = (input: { id?: string; query?: object; body?: object } = {}, options: Options = {}) =>
     send({
@@ -71,7 +71,7 @@ export function endpoint<Name extends keyof Routes>(
       body: input.body,
       isOpen: access === 'open',
     })
-  return call as unknown as Call<Name>
+  return call as unknown as EndpointCall<Name>
 }
 
 function queryText(query: object = {}): string {

@@ -4,14 +4,14 @@ import { isOffline } from './is-offline.ts'
 import { retryAfterOf } from './retry-after.ts'
 import type { Held, Tokens } from './tokens.ts'
 
-interface Call {
+interface EmbedCall {
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
   readonly query?: object
   readonly body?: object
 }
 
-export type Send = <T>(call: Call) => Promise<T>
+export type Send = <T>(call: EmbedCall) => Promise<T>
 
 interface Parts {
   readonly baseUrl: string
@@ -29,7 +29,7 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
   /** Whether Keyrail has answered: the address is right, whatever a proxy answers afterwards. */
   let isFound = false
 
-  async function ask({ method, path, query = {}, body }: Call, { token }: Held): Promise<Response> {
+  async function ask({ method, path, query = {}, body }: EmbedCall, { token }: Held): Promise<Response> {
     const url = new URL(`${root}/v1/embed${path}`)
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value))
@@ -105,7 +105,7 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
     }
   }
 
-  async function askTwice(call: Call, of: string | null): Promise<[Response, Held]> {
+  async function askTwice(call: EmbedCall, of: string | null): Promise<[Response, Held]> {
     const held = await tokens.current()
     if (of !== null && held.subject !== of) throw changed()
     const answer = await ask(call, held)

@@ -18,8 +18,8 @@ import { ServiceTime } from '../runtime/service-time.ts'
 import { RefusalCounts } from '../verify/refusal-counts.ts'
 import type { Verdict } from '../verify/verdict.ts'
 import type { Requirements, Served, Verify } from '../verify/verify.ts'
-import { openLine } from './line.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
+import { openSubscription } from './subscription.ts'
 
 /** The state and counters of a keyring, for logs and metrics. Holds no secret. */
 export interface KeyringStats {
@@ -33,14 +33,14 @@ export interface KeyringStats {
   /** Keys held, and the current limit. */
   keys: number
   maxCachedKeys: number
-  /** True: every key of the project and environment is held. False with `tenantIds`, or after keys were dropped for lack of room. */
+  /** True: every key of the project and environment is held. False with `tenantIds`, or after keys were dropped for lack of memory. */
   complete: boolean
   /** Milliseconds since the service last confirmed the keys; null if it never has. */
   confirmedAgeMs: number | null
   /** Look-ups that found a key, and those that did not. A malformed key is not looked up. */
   hits: number
   misses: number
-  /** Keys dropped for lack of room. */
+  /** Keys dropped for lack of memory. */
   evictions: number
   /** Evictions per look-up; 0 before the first look-up. */
   evictionRate: number
@@ -120,7 +120,7 @@ class HeldKeys {
     const time = new ServiceTime(clock)
     const counts = new RefusalCounts(settings.scope.projectId, () => time.now(clock.monotonic()))
     const client = createFeedClient(settings)
-    const { served, verify, sync } = openLine({ settings, client, clock, reports, time, counts })
+    const { served, verify, sync } = openSubscription({ settings, client, clock, reports, time, counts })
     this.verify = verify
     this.#settings = settings
     this.#world = world

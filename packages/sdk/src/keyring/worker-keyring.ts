@@ -7,8 +7,8 @@ import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import type { Verdict } from '../verify/verdict.ts'
 import type { Requirements } from '../verify/verify.ts'
-import { type Line, openLine } from './line.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
+import { openSubscription, type Subscription } from './subscription.ts'
 
 /** Options of `createWorkerKeyring`. A worker has no disk. */
 export type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir' | 'readyTimeoutMs'>
@@ -64,7 +64,7 @@ class WorkerKeys implements WorkerKeyring {
   readonly #world: World
   readonly #reports: Reports
   readonly #time: ServiceTime
-  #line: Line
+  #subscription: Subscription
   #polling: { since: number; done: Promise<void> } | undefined
   #failures = 0
   #notBefore = Number.NEGATIVE_INFINITY
@@ -74,14 +74,14 @@ class WorkerKeys implements WorkerKeyring {
     this.#world = world
     this.#reports = new Reports(settings)
     this.#time = new ServiceTime(world.clock)
-    this.#line = this.#openLine()
+    this.#subscription = this.#subscribe()
   }
 
   async refresh(context: RequestContext): Promise<void> {
     const { cachedTtlMs, pollIntervalMs } = this.#settings
     const now = this.#world.clock.monotonic()
-    if (now - confirmedAt(this.#line) < pollIntervalMs) return
-    const mayServe = now - confirmedAt(this.#line) < cachedTtlMs
+    if (now - confirmedAt(this.#subscription) < pollIntervalMs) return
+    const mayServe = now - confirmedAt(this.#subscription) < cachedTtlMs
     if (this.#polling === undefined || now - this.#polling.since >= LOST_MS) {
       if (now < this.#notBefore) return
       const done = this.#begin(now)
@@ -93,11 +93,11 @@ class WorkerKeys implements WorkerKeyring {
   }
 
   verify(key: string | null | undefined, requirements?: Requirements): Verdict {
-    return this.#line.verify(key, requirements)
+    return this.#subscription.verify(key, requirements)
   }
 
-  #openLine(): Line {
-    return openLine({
+  #subscribe(): Subscription {
+    return openSubscription({
       settings: this.#settings,
       client: unheld(createFeedClient(this.#settings)),
       clock: this.#world.clock,
@@ -106,9 +106,9 @@ class WorkerKeys implements WorkerKeyring {
     })
   }
 
-  /** After a lost poll a new line begins, so that the lost one can no longer change anything. */
+  /** After a lost poll a new subscription begins, so that the lost poll can no longer change anything. */
   #begin(since: number): Promise<void> {
-    const own = this.#polling === undefined ? this.#line : this.#openLine()
+    const own = this.#polling === undefined ? this.#subscription : this.#subscribe()
     const isLost = () => this.#polling?.done !== done
     const done = this.#poll(own, isLost).finally(() => {
       if (!isLost()) this.#polling = undefined
@@ -117,12 +117,12 @@ class WorkerKeys implements WorkerKeyring {
     return done
   }
 
-  async #poll(own: Line, isLost: () => boolean): Promise<void> {
+  async #poll(own: Subscription, isLost: () => boolean): Promise<void> {
     try {
       await own.sync.poll(new AbortController().signal)
-      // A lost poll may still end, with keys that are older than those of the line that replaced it.
-      if (confirmedAt(own) < confirmedAt(this.#line)) return
-      this.#line = own
+      // A lost poll may still end, with keys that are older than those of the subscription that replaced its own.
+      if (confirmedAt(own) < confirmedAt(this.#subscription)) return
+      this.#subscription = own
       this.#failures = 0
       const { store } = own.served
       if (store && store.evictions > 0)
@@ -133,7 +133,7 @@ class WorkerKeys implements WorkerKeyring {
       const failure = asKeyrailError(error)
       this.#failures++
       const { retryAfterMs } = failure
-      const { lifeMs } = this.#line.sync
+      const { lifeMs } = this.#subscription.sync
       const failed = { failures: this.#failures, retryAfterMs, lifeMs }
       const { clock, random } = this.#world
       this.#notBefore = clock.monotonic() + delayAfterError(failed, this.#settings.pollIntervalMs, random)
@@ -142,7 +142,8 @@ class WorkerKeys implements WorkerKeyring {
   }
 }
 
-const confirmedAt = ({ served }: Line): number => served.store?.confirmedAt ?? Number.NEGATIVE_INFINITY
+const confirmedAt = ({ served }: Subscription): number =>
+  served.store?.confirmedAt ?? Number.NEGATIVE_INFINITY
 
 /** @throws TypeError naming a missing or wrong option */
 function readSettings(options: WorkerKeyringOptions): Settings {

@@ -2,7 +2,7 @@ import type { AuditLog } from '@keyrail/contract/vendor/audit'
 
 type Sign = '+' | '-' | ' '
 
-export interface Line {
+export interface DifferenceLine {
   readonly sign: Sign
   readonly text: string
 }
@@ -10,7 +10,7 @@ export interface Line {
 /** One field of a payload: what left, what came, what stayed. */
 export interface Difference {
   readonly field: string
-  readonly lines: readonly Line[]
+  readonly lines: readonly DifferenceLine[]
 }
 
 type Values = Record<string, unknown>
@@ -41,17 +41,17 @@ export function differencesOf({ action, payload }: Pick<AuditLog, 'action' | 'pa
 }
 
 const textOf = (value: unknown): string[] => (JSON.stringify(value, null, 2) ?? 'null').split('\n')
-const signed = (sign: Sign, texts: readonly string[]): Line[] => texts.map(text => ({ sign, text }))
+const signed = (sign: Sign, texts: readonly string[]): DifferenceLine[] => texts.map(text => ({ sign, text }))
 const side = (values: Values, name: 'old' | 'new') =>
   isErased(values, name) ? [erased] : textOf(values[name])
 
-const change = (values: Values): Line[] => lineDifference(side(values, 'old'), side(values, 'new'))
+const change = (values: Values): DifferenceLine[] => lineDifference(side(values, 'old'), side(values, 'new'))
 
 /** More pairs of lines than this are not compared: all old lines stand before all new ones. */
 const pairsMax = 1_000_000
 
 /** The shortest list of lines to take out and to put in. */
-export function lineDifference(old: readonly string[], next: readonly string[]): Line[] {
+export function lineDifference(old: readonly string[], next: readonly string[]): DifferenceLine[] {
   if (old.length * next.length > pairsMax) return [...signed('-', old), ...signed('+', next)]
   const width = next.length + 1
   // The length of the longest common part from line `a` of the old text and line `b` of the new one.
@@ -60,7 +60,7 @@ export function lineDifference(old: readonly string[], next: readonly string[]):
   for (let a = old.length - 1; a >= 0; a--)
     for (let b = next.length - 1; b >= 0; b--)
       common[a * width + b] = old[a] === next[b] ? at(a + 1, b + 1) + 1 : Math.max(at(a + 1, b), at(a, b + 1))
-  const lines: Line[] = []
+  const lines: DifferenceLine[] = []
   let [a, b] = [0, 0]
   while (a < old.length || b < next.length) {
     if (a < old.length && b < next.length && old[a] === next[b]) {

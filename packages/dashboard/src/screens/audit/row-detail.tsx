@@ -4,7 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { Facts } from '../../components/facts.tsx'
 import { exactTime } from '../../components/time.ts'
 import { Actor } from './actor.tsx'
-import { type Difference, differencesOf, type Line } from './differences.ts'
+import { type Difference, type DifferenceLine, differencesOf } from './differences.ts'
 import { auditRoute } from './routes.ts'
 import classes from './row-detail.module.css'
 
@@ -100,5 +100,5 @@ const Field = ({ field, lines }: Difference) => (
   </div>
 )
 
-const tags = { '+': 'ins', '-': 'del', ' ': 'span' } as const satisfies Record<Line['sign'], string>
+const tags = { '+': 'ins', '-': 'del', ' ': 'span' } as const satisfies Record<DifferenceLine['sign'], string>
 const sideNames = { '+': 'added', '-': 'removed', ' ': 'kept' } as const

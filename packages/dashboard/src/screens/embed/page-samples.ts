@@ -1,4 +1,4 @@
-import { type Place, tokenPath } from './server-samples.ts'
+import { type SampleTarget, tokenPath } from './server-samples.ts'
 
 const getToken = `async function getToken() {
   const answer = await fetch('${tokenPath}', { method: 'POST' })
@@ -19,7 +19,7 @@ export interface WidgetVersion {
  * @param version null until the service has built the widget: no tag can name its integrity.
  */
 export const pageSamples = (
-  { url }: Pick<Place, 'url'>,
+  { url }: Pick<SampleTarget, 'url'>,
   version: WidgetVersion | null,
 ): readonly [Sample, ...Sample[]] => [
   ...htmlSamples(url, version),

@@ -1,6 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 
-export interface Place {
+export interface SampleTarget {
   /** The address of the service. */
   readonly url: string
   readonly projectId: string
@@ -14,11 +14,11 @@ export const tokenPath = '/keyrail-token'
  * Answers the page of one customer with a token. The secret key stays on the server. `customerOf` is the session check of
  * the company.
  */
-export const serverSamples = (place: Place) =>
+export const serverSamples = (target: SampleTarget) =>
   [
     {
       name: 'Express',
-      code: `${opening('express', place)}
+      code: `${opening('express', target)}
 
 const answer = embedHandler(embed, async request => {
 ${findCustomer}
@@ -27,7 +27,7 @@ app.post('${tokenPath}', answer)`,
     },
     {
       name: 'Fastify',
-      code: `${opening('fastify', place)}
+      code: `${opening('fastify', target)}
 
 const answer = embedHandler(embed, async request => {
 ${findCustomer}
@@ -36,7 +36,7 @@ app.post('${tokenPath}', answer)`,
     },
     {
       name: 'Hono',
-      code: `${opening('hono', place)}
+      code: `${opening('hono', target)}
 
 const answer = embedHandler(embed, async ({ req: request }) => {
 ${findCustomer}
@@ -51,7 +51,7 @@ import { embedHandler } from '@keyrail/sdk/next'
 
 // With the first request: next build has no secret.
 const embed = () => createEmbed({
-${options(place)}
+${options(target)}
 })
 
 export const POST = embedHandler(embed, async request => {
@@ -65,7 +65,7 @@ import { createEmbed } from '@keyrail/sdk'
 import { embedHandler, Public } from '@keyrail/sdk/nest'
 
 const embed = createEmbed({
-${options(place)}
+${options(target)}
 })
 const answer = embedHandler(embed, async request => {
 ${findCustomer}
@@ -82,7 +82,7 @@ export class TokenController {
     },
     {
       name: 'Fetch',
-      code: `${opening('web', place)}
+      code: `${opening('web', target)}
 
 export const POST = embedHandler(embed, async request => {
 ${findCustomer}
@@ -90,21 +90,21 @@ ${findCustomer}
     },
     {
       name: 'curl',
-      code: `curl ${place.url}/v1/embed_tokens \\
+      code: `curl ${target.url}/v1/embed_tokens \\
   -H "Authorization: Bearer $KEYRAIL_EMBED_KEY" \\
   -H 'Content-Type: application/json' \\
-  -d '{"project_id":"${place.projectId}","external_id":"org_17","create_tenant":{},"env":"${place.env}","scopes":["keys:read","keys:write"]}'`,
+  -d '{"project_id":"${target.projectId}","external_id":"org_17","create_tenant":{},"env":"${target.env}","scopes":["keys:read","keys:write"]}'`,
     },
   ] as const
 
-const opening = (entry: string, place: Place) => `import { createEmbed } from '@keyrail/sdk'
+const opening = (entry: string, target: SampleTarget) => `import { createEmbed } from '@keyrail/sdk'
 import { embedHandler } from '@keyrail/sdk/${entry}'
 
 const embed = createEmbed({
-${options(place)}
+${options(target)}
 })`
 
-const options = ({ url, projectId, env }: Place) => `  url: '${url}',
+const options = ({ url, projectId, env }: SampleTarget) => `  url: '${url}',
   project: '${projectId}',
   secretKey: process.env.KEYRAIL_EMBED_KEY, // ${env}`
 

@@ -2,21 +2,21 @@ import { NativeSelect } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { CodeBlock } from '../../components/code-block.tsx'
 import classes from './first-server.module.css'
-import { curlOf, environmentSamples, type Place, serverSamples } from './snippets.ts'
+import { curlOf, environmentSamples, type SampleValues, serverSamples } from './snippets.ts'
 
 /** Without a server: what each server does first, by hand. */
 const byHand = 'curl'
 
 interface FirstServerProps {
-  readonly place: Place
+  readonly values: SampleValues
   /** The name of the chosen framework. */
   readonly framework: string
   readonly onFramework: (name: string) => void
 }
 
 /** From an empty folder to a server that verifies keys. Everything is there to copy. */
-export function FirstServer({ place, framework, onFramework }: FirstServerProps) {
-  const samples = serverSamples(place)
+export function FirstServer({ values, framework, onFramework }: FirstServerProps) {
+  const samples = serverSamples(values)
   const { install, file, code, start } = samples.find(({ name }) => name === framework) ?? samples[0]
   return (
     <>
@@ -34,7 +34,7 @@ export function FirstServer({ place, framework, onFramework }: FirstServerProps)
             <CodeBlock
               isWrapped
               label="The request of a server"
-              samples={[{ name: 'Terminal', code: curlOf(place) }]}
+              samples={[{ name: 'Terminal', code: curlOf(values) }]}
             />
           </Step>
         </ol>
@@ -47,7 +47,7 @@ export function FirstServer({ place, framework, onFramework }: FirstServerProps)
             <CodeBlock
               isWrapped
               label="For the environment of your server"
-              samples={environmentSamples(place)}
+              samples={environmentSamples(values)}
             />
           </Step>
           <Step text={`Save the code in that folder, in a file with the name ${file}.`}>

@@ -34,7 +34,7 @@ export function GetStarted() {
   // The dialog with the secret and the page below it show the same server.
   const [framework, setFramework] = useState('Express')
   const projectId = facts.data?.project?.id ?? 'the-id-of-your-project'
-  const place = { url: location.origin, projectId, env, secret: made?.text ?? '' }
+  const values = { url: location.origin, projectId, env, secret: made?.text ?? '' }
   const isAllDone = facts.data !== undefined && isDone(facts.data)
   const isSecret = made?.kind === 'secret'
   return (
@@ -79,7 +79,7 @@ export function GetStarted() {
               It can do what a server of this project needs. It creates and shows no keys. Save it in .env
               now; the page shows the other steps again.
             </p>
-            <FirstServer place={place} framework={framework} onFramework={setFramework} />
+            <FirstServer values={values} framework={framework} onFramework={setFramework} />
           </>
         ) : (
           <>

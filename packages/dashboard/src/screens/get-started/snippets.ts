@@ -1,7 +1,7 @@
 import { installLines } from '@keyrail/contract/packages'
 import type { Env } from '@keyrail/contract/shared'
 
-export interface Place {
+export interface SampleValues {
   /** The address of the service. */
   readonly url: string
   readonly projectId: string
@@ -11,14 +11,14 @@ export interface Place {
 }
 
 /** @param orElse for TypeScript, which knows that a setting may be absent */
-const start = ({ url, projectId }: Place, orElse = '') => `const keyrail = createKeyrail({
+const start = ({ url, projectId }: SampleValues, orElse = '') => `const keyrail = createKeyrail({
   url: '${url}',
   project: '${projectId}',
   secretKey: process.env.KEYRAIL_SECRET_KEY${orElse},
 })`
 
 /** What a server needs in its environment; the rest is no secret, and stands in its code. */
-export const environmentSamples = ({ secret }: Place) =>
+export const environmentSamples = ({ secret }: SampleValues) =>
   [{ name: '.env', code: `KEYRAIL_SECRET_KEY=${secret}` }] as const
 
 /** A first server in one framework, from an empty folder. */
@@ -33,7 +33,7 @@ export interface ServerSample {
   readonly start: string
 }
 
-const installed = ({ url }: Place, packages: string) => `mkdir first-api && cd first-api
+const installed = ({ url }: SampleValues, packages: string) => `mkdir first-api && cd first-api
 npm init --yes
 ${installLines(url, 'sdk', packages)}`
 
@@ -44,16 +44,16 @@ const port = 'const port = Number(process.env.PORT ?? 3000)'
 const address = `\`Listening on http://localhost:\${port}\``
 
 /** An API in each framework that verifies keys, enforces their limits, and reports requests. */
-export const serverSamples = (place: Place): readonly [ServerSample, ...ServerSample[]] => [
+export const serverSamples = (values: SampleValues): readonly [ServerSample, ...ServerSample[]] => [
   {
     name: 'Express',
-    install: installed(place, 'express'),
+    install: installed(values, 'express'),
     file: 'server.mjs',
     code: `import { createKeyrail } from '@keyrail/sdk'
 import { requireKey } from '@keyrail/sdk/express'
 import express from 'express'
 
-${start(place)}
+${start(values)}
 await keyrail.ready()
 
 const app = express()
@@ -67,13 +67,13 @@ app.listen(port, () => console.log(${address}))`,
   },
   {
     name: 'Fastify',
-    install: installed(place, 'fastify'),
+    install: installed(values, 'fastify'),
     file: 'server.mjs',
     code: `import { createKeyrail } from '@keyrail/sdk'
 import { keyrailPlugin } from '@keyrail/sdk/fastify'
 import fastify from 'fastify'
 
-${start(place)}
+${start(values)}
 await keyrail.ready()
 
 const app = fastify()
@@ -86,14 +86,14 @@ console.log(${address})`,
   },
   {
     name: 'Hono',
-    install: installed(place, 'hono @hono/node-server'),
+    install: installed(values, 'hono @hono/node-server'),
     file: 'server.mjs',
     code: `import { serve } from '@hono/node-server'
 import { createKeyrail } from '@keyrail/sdk'
 import { requireKey } from '@keyrail/sdk/hono'
 import { Hono } from 'hono'
 
-${start(place)}
+${start(values)}
 await keyrail.ready()
 
 const app = new Hono()
@@ -107,13 +107,13 @@ serve({ fetch: app.fetch, port }, () => console.log(${address}))`,
     name: 'Next',
     install: `npx create-next-app@latest first-api --yes
 cd first-api
-${installLines(place.url, 'sdk')}`,
+${installLines(values.url, 'sdk')}`,
     file: 'app/payments/route.ts',
     code: `import { createKeyrail } from '@keyrail/sdk'
 import { withKey } from '@keyrail/sdk/next'
 
 function protection() {
-  ${start(place, " ?? ''").replaceAll('\n', '\n  ')}
+  ${start(values, " ?? ''").replaceAll('\n', '\n  ')}
   return keyrail
 }
 
@@ -126,14 +126,14 @@ export const GET = withKey(protection, (_request, { apiKey }) =>
     name: 'Nest',
     install: `npx @nestjs/cli new first-api --package-manager npm
 cd first-api
-${installLines(place.url, 'sdk')}`,
+${installLines(values.url, 'sdk')}`,
     file: 'src/main.ts',
     code: `import { createKeyrail, type Valid } from '@keyrail/sdk'
 import { ApiKey, KeyrailModule } from '@keyrail/sdk/nest'
 import { Controller, Get, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 
-${start(place, " ?? ''")}
+${start(values, " ?? ''")}
 
 @Controller('payments')
 class PaymentsController {
@@ -164,7 +164,7 @@ node --env-file=.env dist/main.js`,
 ]
 
 /** Fetches the keys once, as a server does all the time. */
-export const curlOf = ({ url, projectId, env, secret }: Place) =>
+export const curlOf = ({ url, projectId, env, secret }: SampleValues) =>
   `curl '${url}/v1/policy/snapshot?project_id=${projectId}&env=${env}&node=my-computer' \\
   -H 'Authorization: Bearer ${secret}'`
 

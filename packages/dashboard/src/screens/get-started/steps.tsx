@@ -137,7 +137,7 @@ function ForAdmins({ lead, children }: { lead: string; children: ReactNode }) {
 
 function Connect({ facts, onMade, hasSecret, ...choice }: StepsProps) {
   const env = useEnv()
-  const place = {
+  const values = {
     url: location.origin,
     projectId: facts.project?.id ?? '',
     env,
@@ -153,7 +153,7 @@ function Connect({ facts, onMade, hasSecret, ...choice }: StepsProps) {
         ) : null}
         <SecretKeyButton isAnother={hasSecret} facts={facts} onMade={onMade} />
       </ForAdmins>
-      <FirstServer place={place} {...choice} />
+      <FirstServer values={values} {...choice} />
       <Waiting>Waiting for your API…</Waiting>
     </>
   )

@@ -7,14 +7,14 @@ import { counting, type RefusalCounts } from '../verify/refusal-counts.ts'
 import { createVerify, type Served, type Verify } from '../verify/verify.ts'
 import type { Settings } from './options.ts'
 
-/** A sequence of polls, and the keys that they brought. */
-export interface Line {
+/** One follower of the feed: it polls, holds the keys that the polls bring, and verifies with them. */
+export interface Subscription {
   sync: Sync
   served: Served
   verify: Verify
 }
 
-export interface LineParts {
+export interface SubscriptionParts {
   settings: Settings
   client: FeedClient
   clock: Clock
@@ -24,7 +24,14 @@ export interface LineParts {
   counts?: RefusalCounts
 }
 
-export function openLine({ settings, client, clock, reports, time, counts }: LineParts): Line {
+export function openSubscription({
+  settings,
+  client,
+  clock,
+  reports,
+  time,
+  counts,
+}: SubscriptionParts): Subscription {
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
   const judge = createVerify(served, {
     env: settings.env,
