@@ -37,16 +37,16 @@ function start({ folder }: DashboardCopy, behind: readonly string[] = []) {
   const [command = '', ...args] = [...behind, process.execPath, join(folder, 'build.ts')]
   const child = spawn(command, args, { cwd: '/', env: { PATH: process.env.PATH } })
   const output = { out: '', err: '' }
-  const said = Promise.withResolvers<void>()
+  const printed = Promise.withResolvers<void>()
   child.stdout.setEncoding('utf8').on('data', text => {
     output.out += text
-    said.resolve()
+    printed.resolve()
   })
   child.stderr.setEncoding('utf8').on('data', text => {
     output.err += text
   })
   const ended = once(child, 'close').then(([code]): End => ({ code, ...output }))
-  return { child, said: said.promise, ended }
+  return { child, printed: printed.promise, ended }
 }
 const run = (copy: DashboardCopy, behind?: readonly string[]) => start(copy, behind).ended
 
@@ -109,8 +109,8 @@ test('of two builds at once one works, and the other waits and finds the work do
     ends.map(({ code }) => code),
     [0, 0],
   )
-  const said = ends.map(({ out }) => out).join('')
-  assert.equal(said.match(/building/g)?.length, 1, said)
+  const output = ends.map(({ out }) => out).join('')
+  assert.equal(output.match(/building/g)?.length, 1, output)
   assert.deepEqual(leftovers(copy), [])
 })
 
@@ -120,7 +120,7 @@ test('a build that is killed leaves the old one, and the next build cleans up af
   const before = read(copy, 'index.html')
   copy.write('src/main.tsx', `document.title = 'second'\n`)
   const killed = start(copy)
-  await killed.said
+  await killed.printed
   killed.child.kill('SIGKILL')
   await killed.ended
   assert.equal(read(copy, 'index.html'), before)

@@ -37,7 +37,7 @@ export async function declareTypes(into: string): Promise<void> {
   try {
     await declare(work)
     for (const { name, text } of await bundleTypes({ entries: entriesOf(typedNames(), work, '.d.ts') }))
-      writeFileSync(join(into, name), onceSaid(finished(text)))
+      writeFileSync(join(into, name), onceWritten(finished(text)))
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
@@ -86,11 +86,11 @@ const finished = (text: string): string =>
     )
 
 /** A comment that several types of the contract share stands at the first of them: the others are 2 KB of the same. */
-function onceSaid(text: string): string {
-  const said = new Set<string>()
+function onceWritten(text: string): string {
+  const written = new Set<string>()
   return text.replaceAll(/^\/\*\* .*? \*\/\n(?=\s*\w+\??: )/gm, comment => {
-    if (said.has(comment)) return ''
-    said.add(comment)
+    if (written.has(comment)) return ''
+    written.add(comment)
     return comment
   })
 }

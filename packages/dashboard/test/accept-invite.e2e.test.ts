@@ -28,11 +28,11 @@ test('the page says who invites whom to where, before anybody signs in or accept
   const sent = { token: ada.token, body: { email: 'grace@example.com', role: 'admin' } }
   assert.equal((await ask('POST', '/v1/invites', sent)).status, 201)
   const link = await stage.linkTo('grace@example.com', '/accept-invite')
-  const said = 'Ada Lovelace (ada@example.com) invites you, grace@example.com, to Acme as an admin.'
+  const sentence = 'Ada Lovelace (ada@example.com) invites you, grace@example.com, to Acme as an admin.'
   // Opening it twice shows that the first time used nothing up.
   for (const as of [undefined, await makePerson(query, { email: 'grace@example.com' })]) {
     const visit = await stage.visit(link, { ...(as && { as }) })
-    await visit.text(said)
+    await visit.text(sentence)
     await visit.look(as === undefined ? 'accept-invited' : 'accept-invited-known')
     await visit.assertForgotten(link.split('token=')[1] ?? '')
     await visit.leave()

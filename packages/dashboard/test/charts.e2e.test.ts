@@ -32,14 +32,14 @@ test('a chart has a scale, and a bar says its day and its value below the pointe
     await chart.locator('[aria-hidden]').getByText(text, { exact: true }).waitFor()
   const { x, y, width, height } = (await chart.locator('svg').boundingBox()) ?? assert.fail('no drawing')
   const pointTo = (daysAgo: number) => page.mouse.move(x + (width * (29.5 - daysAgo)) / 30, y + height / 2)
-  const said = (text: string) => chart.getByText(text, { exact: true }).filter({ visible: true })
+  const shown = (text: string) => chart.getByText(text, { exact: true }).filter({ visible: true })
   for (const [daysAgo, value] of [
     [0, '1,204'],
     [2, '600'],
   ] as const) {
     await pointTo(daysAgo)
     await chart.locator('strong').getByText(value, { exact: true }).waitFor()
-    await said(day(daysAgo)).first().waitFor()
+    await shown(day(daysAgo)).first().waitFor()
     const box = (await chart.locator('strong').boundingBox()) ?? assert.fail('no value')
     assert.ok(box.x > 0 && box.x + box.width < 1_280, 'the value stands beside the page')
   }

@@ -90,12 +90,12 @@ for (const { name, file } of programs) {
     child.stderr.setEncoding('utf8').on('data', text => {
       complaint += text
     })
-    const [said] = await Promise.race([
+    const [port] = await Promise.race([
       once(child.stdout, 'data'),
       once(child, 'exit').then(() => assert.fail(complaint)),
     ])
     const ask = (headers: Record<string, string>) =>
-      fetch(`http://127.0.0.1:${Number(String(said))}/keyrail-token`, { method: 'POST', headers })
+      fetch(`http://127.0.0.1:${Number(String(port))}/keyrail-token`, { method: 'POST', headers })
     assert.equal((await ask({})).status, 401)
     const answer = await ask({ cookie: 'session=ada' })
     assert.equal(answer.status, 200, complaint)

@@ -40,15 +40,15 @@ export async function startFirstServer({ environment, file, code, start }: Copie
     await exited
     rmSync(folder, { recursive: true, force: true })
   })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text
+      output += text
     })
   }
-  const addressIn = () => /http:\/\/localhost:\d+/.exec(said)?.[0]
+  const addressIn = () => /http:\/\/localhost:\d+/.exec(output)?.[0]
   await until(() => {
-    assert.equal(child.exitCode, null, `the server ended: ${said}`)
+    assert.equal(child.exitCode, null, `the server ended: ${output}`)
     return addressIn() !== undefined
   }, 'the server prints its address')
   return addressIn() ?? ''

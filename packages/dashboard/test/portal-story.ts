@@ -29,9 +29,9 @@ export async function openPortal({ harness, url }: Pick<Stage, 'harness' | 'url'
   await moveTo(days)
   const vendor = await makeVendor(harness)
   const ask = async (method: string, path: string, body: object) => {
-    const heard = await harness.ask(method, path, { token: vendor.live, body })
-    assert.ok(heard.status < 300, `${method} ${path}: ${JSON.stringify(heard.body)}`)
-    return heard.body
+    const answer = await harness.ask(method, path, { token: vendor.live, body })
+    assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
   }
   const { id: tenant_id } = await ask('POST', '/v1/tenants', { external_id: 'org_17', name: 'Globex' })
   const issued: { id: string; name: string; busy: number }[] = []

@@ -82,9 +82,9 @@ export async function tellStory(harness: Harness): Promise<Story> {
   const owner = await makePerson(query, { name: 'Mira Chen', email: 'mira@meridian.example' })
   let token = owner.token
   const ask = async (method: string, path: string, body?: Body, as = token) => {
-    const heard = await harness.ask(method, path, { token: as, ...(body && { body }) })
-    assert.ok(heard.status < 300, `${method} ${path}: ${JSON.stringify(heard.body)}`)
-    return heard.body
+    const answer = await harness.ask(method, path, { token: as, ...(body && { body }) })
+    assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
   }
   const workspace = await ask('POST', '/v1/workspaces', { name: 'Meridian Maps', slug: 'meridian' })
   const secretKey: string = workspace.secret_key.key

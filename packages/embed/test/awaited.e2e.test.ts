@@ -17,20 +17,20 @@ async function visitSlow() {
     hasClock: true,
     mayFail: /getToken.. is awaited/,
   })
-  const said: string[] = []
-  visit.page.on('console', message => said.push(message.text()))
+  const logged: string[] = []
+  visit.page.on('console', message => logged.push(message.text()))
   const asked = async (times: number) => {
     while (answers.length < times) await visit.page.waitForTimeout(20)
   }
-  return { visit, vendor, answers, said, asked, clock: visit.page.clock }
+  return { visit, vendor, answers, logged, asked, clock: visit.page.clock }
 }
 
 test('a token that does not come is said after five seconds, and its coming shows the keys', async () => {
-  const { visit, vendor, answers, said, asked, clock } = await visitSlow()
+  const { visit, vendor, answers, logged, asked, clock } = await visitSlow()
   await asked(1)
   await clock.fastForward(5_000)
   await visit.text('This page has not answered yet')
-  assert.deepEqual(said, ['<keyrail-keys>: getToken() is awaited.'])
+  assert.deepEqual(logged, ['<keyrail-keys>: getToken() is awaited.'])
   assert.deepEqual(await visit.events(), [
     'error {"code":"token_awaited","message":"getToken() is awaited.","request_id":null}',
   ])

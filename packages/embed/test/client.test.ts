@@ -230,13 +230,13 @@ test('the second try of a call is never answered for another tenant', async t =>
 })
 
 test('a listener hears of another tenant, until it no longer wants to', async t => {
-  const heard: string[] = []
+  const changes: string[] = []
   let current = 'a'
   const client = openClient(t, echo, {
     getToken: async () => tokenOf(current),
-    onTokenChange: change => heard.push(`option ${change}`),
+    onTokenChange: change => changes.push(`option ${change}`),
   })
-  const unhear = client.onTokenChange((change: string) => heard.push(`listener ${change}`))
+  const unsubscribe = client.onTokenChange((change: string) => changes.push(`listener ${change}`))
   const turnTo = async (tenant: string) => {
     current = tenant
     client.renewToken()
@@ -244,7 +244,7 @@ test('a listener hears of another tenant, until it no longer wants to', async t 
   }
   await turnTo('a')
   await turnTo('b')
-  unhear()
+  unsubscribe()
   await turnTo('c')
-  assert.deepEqual(heard, ['option tenant', 'listener tenant', 'option tenant'])
+  assert.deepEqual(changes, ['option tenant', 'listener tenant', 'option tenant'])
 })

@@ -30,7 +30,7 @@ test('a network that is back in the moment in which the page says that it is off
   await visit.page.evaluate(`(() => {
     const element = document.querySelector('keyrail-keys')
     const root = element.shadowRoot
-    globalThis.said = new Promise(resolve => {
+    globalThis.announced = new Promise(resolve => {
       new MutationObserver((_, observer) => {
         if (!root.textContent.includes('You are offline')) return
         observer.disconnect()
@@ -41,7 +41,7 @@ test('a network that is back in the moment in which the page says that it is off
     })
     element.refresh()
   })()`)
-  await visit.page.evaluate('said')
+  await visit.page.evaluate('announced')
   await visit.page.context().setOffline(false)
   await visit.page.getByText('You are offline').waitFor({ state: 'detached' })
   await visit.leave()

@@ -129,18 +129,18 @@ test('however many calls wait, one renewal runs', async () => {
 test('a page whose origin is not registered says so to the developer', async () => {
   const vendor = await stage.makeVendor()
   await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { embed_origins: ['https://a.example'] } })
-  const said: string[] = []
+  const logged: string[] = []
   const visit = await stage.visit({
     token: () => tokenOf(stage, vendor),
     mayFail: /keyrail-keys|CORS policy|Failed to load resource/,
   })
-  visit.page.on('console', message => said.push(message.text()))
+  visit.page.on('console', message => logged.push(message.text()))
   await visit.page.reload()
   await visit.text('Keys cannot be shown on this page')
   await visit.look('origin')
   assert.ok(
-    said.some(line => line.includes(`refuses ${stage.site}.`) && line.includes('Settings, Embed')),
-    said.join('\n'),
+    logged.some(line => line.includes(`refuses ${stage.site}.`) && line.includes('Settings, Embed')),
+    logged.join('\n'),
   )
   await visit.leave()
 })

@@ -17,18 +17,18 @@ const reactPage = `
   function Page() {
     const [count, setCount] = useState(0)
     const [customer, setCustomer] = useState('first')
-    const [said, setSaid] = useState('')
+    const [status, setStatus] = useState('')
     return createElement('div', null,
       createElement('button', { onClick: () => setCount(count + 1) }, 'Draw again: ' + count),
       createElement('button', { onClick: () => setCustomer('second') }, 'Change customer'),
-      createElement('p', null, said),
+      createElement('p', null, status),
       createElement(KeyrailKeys, {
         key: customer,
         baseUrl: ${JSON.stringify(stage.url)},
         // Another function with each render.
         getToken: () => getToken(customer),
         messages: { heading: 'Your keys' },
-        onCreated: ({ name }) => setSaid('Created ' + name),
+        onCreated: ({ name }) => setStatus('Created ' + name),
       }))
   }
   createRoot(document.getElementById('app')).render(createElement(StrictMode, null, createElement(Page)))`
@@ -49,11 +49,11 @@ const misconfiguredPage = `
   import { createElement } from 'react'
   import { createRoot } from 'react-dom/client'
   import { KeyrailKeys } from '../../src/react.ts'
-  globalThis.heard = []
+  globalThis.codes = []
   createRoot(document.getElementById('app')).render(createElement(KeyrailKeys, {
     baseUrl: 'ftp://keys.example.com',
     getToken: async () => '',
-    onError: ({ code }) => heard.push(code),
+    onError: ({ code }) => codes.push(code),
   }))`
 
 const reacts: Record<string, Record<string, string>> = {
@@ -166,15 +166,15 @@ for (const [version, alias] of Object.entries(reacts))
 const vuePage = `
   import { createApp, h, ref } from 'vue'
   import '../../src/index.ts'
-  const said = ref('')
+  const status = ref('')
   createApp({
     render: () => h('div', [
-      h('p', said.value),
+      h('p', status.value),
       h('keyrail-keys', {
         baseUrl: ${JSON.stringify(stage.url)},
         getToken: () => getToken('inline'),
         density: 'compact',
-        onKeyrailCreated: event => { said.value = 'Created ' + event.detail.name },
+        onKeyrailCreated: event => { status.value = 'Created ' + event.detail.name },
       }),
     ]),
   }).mount('#app')`
@@ -186,14 +186,14 @@ const sveltePage = `
 
 const svelteFile = `<script>
   import '../../src/index.ts'
-  let said = $state('')
+  let status = $state('')
 </script>
-<p>{said}</p>
+<p>{status}</p>
 <keyrail-keys
   baseUrl=${JSON.stringify(stage.url)}
   getToken={() => getToken('inline')}
-  density={said === '' ? 'comfortable' : 'compact'}
-  onkeyrail-created={event => { said = 'Created ' + event.detail.name }}
+  density={status === '' ? 'comfortable' : 'compact'}
+  onkeyrail-created={event => { status = 'Created ' + event.detail.name }}
 ></keyrail-keys>`
 
 test('React hears of failures before the page is painted', async () => {
@@ -207,7 +207,7 @@ test('React hears of failures before the page is painted', async () => {
     mayFail: /baseUrl must be/,
   })
   await visit.text('The service is not available now')
-  assert.deepEqual(await visit.page.evaluate('heard'), ['misconfigured'])
+  assert.deepEqual(await visit.page.evaluate('codes'), ['misconfigured'])
   await visit.leave()
 })
 
@@ -236,14 +236,14 @@ test('in a template of Vue, the property and the event are written as README say
   const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
   const [, property, event] = /Vue and Svelte .+? with `(\S+)` and `(\S+)`/s.exec(readme) ?? []
   const isCustomElement = (tag: string) => tag === 'keyrail-keys'
-  const template = `<p>{{ said }}</p><keyrail-keys base-url="${stage.url}" ${property}="ask" ${event}="hear"></keyrail-keys>`
+  const template = `<p>{{ status }}</p><keyrail-keys base-url="${stage.url}" ${property}="ask" ${event}="onCreated"></keyrail-keys>`
   const { descriptor } = parse(
     `<script setup>
     import { ref } from 'vue'
     import '../../src/index.ts'
-    const said = ref('')
+    const status = ref('')
     const ask = () => getToken('vue')
-    const hear = event => { said.value = 'Created ' + event.detail.name }
+    const onCreated = event => { status.value = 'Created ' + event.detail.name }
     </script><template>${template}</template>`,
     { templateParseOptions: { isCustomElement } },
   )

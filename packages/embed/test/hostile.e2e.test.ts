@@ -41,11 +41,11 @@ test('the element neither sends messages nor hears any, whatever a frame posts',
     token: openTokenRoute(stage, vendor).token,
     widget: '',
     script: `
-      globalThis.heard = []
+      globalThis.listened = []
       globalThis.sent = []
       const { addEventListener: add } = EventTarget.prototype
       EventTarget.prototype.addEventListener = function (type, ...more) {
-        heard.push(type)
+        listened.push(type)
         return add.call(this, type, ...more)
       }
       for (const port of [window, MessagePort.prototype, BroadcastChannel.prototype]) {
@@ -78,9 +78,9 @@ test('the element neither sends messages nor hears any, whatever a frame posts',
   for (const message of messages) await page.evaluate(`postAsFrame(${JSON.stringify(message)})`)
   assert.equal(await page.getByRole('dialog').innerHTML(), before)
   assert.deepEqual(asked, [])
-  const heard = (await page.evaluate('heard')) as string[]
-  assert.ok(heard.includes('visibilitychange'), heard.join())
-  assert.ok(!heard.includes('message') && !heard.includes('storage'), heard.join())
+  const listened = (await page.evaluate('listened')) as string[]
+  assert.ok(listened.includes('visibilitychange'), listened.join())
+  assert.ok(!listened.includes('message') && !listened.includes('storage'), listened.join())
   assert.deepEqual(await page.evaluate('[sent, typeof onmessage, onmessage]'), [[], 'object', null])
   await visit.leave()
 })

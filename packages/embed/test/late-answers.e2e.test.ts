@@ -76,16 +76,16 @@ test('the status says that a key is revoked for each key', async () => {
   for (const name of ['First', 'Second']) await makeKey(stage, vendor, name)
   const visit = await stage.visit({ token: openTokenRoute(stage, vendor).token })
   const { page } = visit
-  const said = () => page.locator('[role=status].unseen').textContent()
+  const status = () => page.locator('[role=status].unseen').textContent()
   for (const name of ['First', 'Second']) {
     await visit.button(`Revoke ${name}`).click()
-    assert.equal(await said(), '')
+    assert.equal(await status(), '')
     await page
       .getByRole('dialog')
       .getByRole('button', { name: `Revoke ${name}` })
       .click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await said(), 'The key is revoked.')
+    assert.equal(await status(), 'The key is revoked.')
   }
   await visit.leave()
 })

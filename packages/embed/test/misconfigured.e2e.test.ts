@@ -12,10 +12,10 @@ async function openPage(element: string, script: string, more: Partial<VisitOpti
     token: () => tokenOf(stage, vendor),
     body: `<p>${element}</p>`,
     script: `
-      globalThis.said = []
+      globalThis.logged = []
       const { error } = console
       console.error = text => {
-        said.push(text)
+        logged.push(text)
         error(text)
       }
       globalThis.token = await getToken('first')
@@ -30,7 +30,7 @@ async function openPage(element: string, script: string, more: Partial<VisitOpti
 }
 
 /** The person reads that nothing can be had now; the page hears why, and the developer reads it once. */
-async function assertSaid(visit: Visit, sentence: RegExp) {
+async function assertLogged(visit: Visit, sentence: RegExp) {
   const { page } = visit
   await visit.text('The service is not available now')
   assert.equal(await page.getByText('Your session has ended').count(), 0)
@@ -43,11 +43,11 @@ async function assertSaid(visit: Visit, sentence: RegExp) {
   const events = await visit.events()
   assert.equal(events.length, 2)
   for (const event of events) assert.match(event, /"code":"misconfigured"/)
-  const said = (await page.evaluate('said')) as string[]
-  assert.equal(said.length, 1, said.join('\n'))
-  assert.match(said[0] ?? '', /^<keyrail-keys>: /)
-  assert.match(said[0] ?? '', sentence)
-  assert.ok(![...said, ...events].join().includes(String(await page.evaluate('token'))))
+  const logged = (await page.evaluate('logged')) as string[]
+  assert.equal(logged.length, 1, logged.join('\n'))
+  assert.match(logged[0] ?? '', /^<keyrail-keys>: /)
+  assert.match(logged[0] ?? '', sentence)
+  assert.ok(![...logged, ...events].join().includes(String(await page.evaluate('token'))))
 }
 
 const plain = '<keyrail-keys></keyrail-keys>'
@@ -71,7 +71,7 @@ for (const [fault, [script, sentence]] of Object.entries(addresses))
       route.fulfill({ contentType: 'text/html', body: '<p>Welcome</p>' }),
     )
     await visit.page.evaluate(`document.querySelector('keyrail-keys').${give}`)
-    await assertSaid(visit, sentence)
+    await assertLogged(visit, sentence)
     await visit.page.evaluate(`document.querySelector('keyrail-keys').baseUrl = '${stage.url}'`)
     await visit.text('No keys yet')
     await visit.leave()
@@ -108,7 +108,7 @@ const functions: Readonly<Record<string, readonly [string, RegExp]>> = {
 for (const [fault, [value, sentence]] of Object.entries(functions))
   test(`a getToken that ${fault} is named once, and the right one shows the keys`, async () => {
     const visit = await openPage(served, `element.getToken = ${value}`)
-    await assertSaid(visit, sentence)
+    await assertLogged(visit, sentence)
     await visit.page.evaluate(`document.querySelector('keyrail-keys').${give}`)
     await visit.text('No keys yet')
     await visit.leave()
@@ -119,7 +119,7 @@ test('a page of the package without a baseUrl says so', async () => {
     widget: '',
     files: { 'package.js': await bundlePage(`import '../../src/index.ts'`) },
   })
-  await assertSaid(visit, addressFix)
+  await assertLogged(visit, addressFix)
   await visit.page.evaluate(`document.querySelector('keyrail-keys').baseUrl = '${stage.url}'`)
   await visit.text('No keys yet')
   await visit.leave()
@@ -129,7 +129,7 @@ test('while a page has set nothing, nothing is reported', async () => {
   const visit = await openPage(served, '')
   await visit.page.evaluate('new Promise(requestAnimationFrame)')
   assert.deepEqual(await visit.events(), [])
-  assert.deepEqual(await visit.page.evaluate('said'), [])
+  assert.deepEqual(await visit.page.evaluate('logged'), [])
   await visit.page.evaluate(`document.querySelector('keyrail-keys').${give}`)
   await visit.text('No keys yet')
   await visit.leave()

@@ -49,11 +49,11 @@ test('shortcuts of the page take no letter that is typed in a dialog', async () 
   const visit = await stage.visit({
     token: openTokenRoute(stage, vendor).token,
     script: `
-      globalThis.heard = []
+      globalThis.listened = []
       for (const type of ['keydown', 'keypress', 'keyup'])
         document.addEventListener(type, event => {
           if (event.target.tagName === 'INPUT') return
-          heard.push(type)
+          listened.push(type)
           if (event.key === 's') event.preventDefault()
         })
       document.querySelector('keyrail-keys').getToken = () => getToken('first')`,
@@ -63,7 +63,7 @@ test('shortcuts of the page take no letter that is typed in a dialog', async () 
   await page.getByLabel('Name').focus()
   await page.keyboard.type('secrets')
   assert.equal(await page.getByLabel('Name').inputValue(), 'secrets')
-  assert.deepEqual(await page.evaluate('heard'), [])
+  assert.deepEqual(await page.evaluate('listened'), [])
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await visit.leave()

@@ -35,13 +35,13 @@ async function startPortal(): Promise<{ child: ChildProcess; origin: string }> {
   })
   after(() => void child.kill('SIGKILL'))
   const exited = once(child, 'exit')
-  let said = ''
+  let output = ''
   child.stdout.setEncoding('utf8').on('data', text => {
-    said += text
+    output += text
   })
-  while (!said.includes('\n'))
-    await Promise.race([once(child.stdout, 'data'), exited.then(() => assert.fail(`it ended: ${said}`))])
-  const [found = ''] = /http:\/\/localhost:\d+/.exec(said) ?? []
+  while (!output.includes('\n'))
+    await Promise.race([once(child.stdout, 'data'), exited.then(() => assert.fail(`it ended: ${output}`))])
+  const [found = ''] = /http:\/\/localhost:\d+/.exec(output) ?? []
   return { child, origin: found }
 }
 

@@ -82,10 +82,10 @@ test('no token and no key is in an attribute, a store, an address, an event or t
     },
   })
   const { page } = visit
-  const said: string[] = []
-  page.on('console', message => said.push(message.text()))
+  const logged: string[] = []
+  page.on('console', message => logged.push(message.text()))
   const assertSecret = async (when: string) => {
-    const found = [await page.evaluate(places), ...said].join()
+    const found = [await page.evaluate(places), ...logged].join()
     for (const secret of secrets) assert.ok(!found.includes(secret.slice(-24)), when)
   }
   await begin(visit)

@@ -75,20 +75,20 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
 
   const checked = new WeakSet<KeyrailRouteConfig>()
   const configOf = ({ config }: Pick<RouteOptions, 'config'>): KeyrailRouteConfig => {
-    const said = config?.keyrail ?? {}
-    if (checked.has(said)) return said
-    refuseUnknown('config.keyrail', said, known)
-    gate.checkRoute(said)
-    for (const name of ['public', 'idempotencyRequired'] as const) readBoolean(name, said[name] ?? false)
-    if (said.idempotencyRequired === true && idempotency === undefined) {
+    const settings = config?.keyrail ?? {}
+    if (checked.has(settings)) return settings
+    refuseUnknown('config.keyrail', settings, known)
+    gate.checkRoute(settings)
+    for (const name of ['public', 'idempotencyRequired'] as const) readBoolean(name, settings[name] ?? false)
+    if (settings.idempotencyRequired === true && idempotency === undefined) {
       throw new TypeError('idempotencyRequired needs idempotency')
     }
-    const demanded = demands.find(name => said[name] !== undefined && said[name] !== false)
-    if (said.public === true && demanded !== undefined) {
+    const demanded = demands.find(name => settings[name] !== undefined && settings[name] !== false)
+    if (settings.public === true && demanded !== undefined) {
       throw new TypeError(`${demanded} needs a key, which a public route does not read`)
     }
-    checked.add(said)
-    return said
+    checked.add(settings)
+    return settings
   }
   // The mistakes of routes added before this plugin show with their first request.
   app.addHook('onRoute', route => {

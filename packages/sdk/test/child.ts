@@ -8,7 +8,7 @@ export interface Served {
   /** Resolves with its exit code. */
   ended: Promise<number | null>
   /** Its output until now. */
-  said(): string
+  output(): string
   child: ChildProcess
 }
 
@@ -34,5 +34,5 @@ export async function serveBy(
       ended.then(code => assert.fail(`${command} ended with ${code}: ${text}`)),
     ])
   }
-  return { url: address.exec(text)?.[0] ?? '', ended, said: () => text, child }
+  return { url: address.exec(text)?.[0] ?? '', ended, output: () => text, child }
 }

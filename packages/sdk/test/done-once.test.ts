@@ -14,7 +14,7 @@ const keyring = createTestKeyring()
 const { key } = keyring.issue()
 const text = { 'content-type': 'text/plain' }
 
-interface Heard {
+interface Received {
   status: number
   headers: IncomingHttpHeaders
   text: string
@@ -53,7 +53,7 @@ for (const [name, make] of Object.entries(adapters)) {
     return response
   }
 
-  async function ask(idempotencyKey: string, headers = {}): Promise<Heard> {
+  async function ask(idempotencyKey: string, headers = {}): Promise<Received> {
     const response = await begin(idempotencyKey, headers)
     const chunks: Buffer[] = []
     for await (const chunk of response) chunks.push(chunk)
@@ -80,13 +80,15 @@ for (const [name, make] of Object.entries(adapters)) {
       const gate = Promise.withResolvers<void>()
       give({ ...given, gate: gate.promise })
       const [before, idempotencyKey] = [world.calls, randomUUID()]
-      const heard = { text: '', hasBegun: false }
+      const received = { text: '', hasBegun: false }
       const asked = begin(idempotencyKey).then(async response => {
-        heard.hasBegun = true
-        for await (const chunk of response.setEncoding('utf8')) heard.text += chunk
+        received.hasBegun = true
+        for await (const chunk of response.setEncoding('utf8')) received.text += chunk
       })
       const begun = given.chunks === undefined ? 'done' : ''
-      await until(() => heard.hasBegun && heard.text === begun, `${kind} has begun`).finally(gate.resolve)
+      await until(() => received.hasBegun && received.text === begun, `${kind} has begun`).finally(
+        gate.resolve,
+      )
       await asked
       const again = await ask(idempotencyKey)
       assert.deepEqual([again.status, JSON.parse(again.text).code], [409, 'idempotency_not_replayable'], kind)
@@ -150,7 +152,7 @@ for (const [name, make] of Object.entries(adapters)) {
     assert.equal(again.headers['access-control-allow-origin'], 'https://b')
     assert.equal(Number(again.headers['x-before']), Number(first.headers['x-before']) + 1)
     // Hono itself replaces the route's.
-    const varyOf = ({ headers }: Heard) => new Set(headers.vary?.split(', '))
+    const varyOf = ({ headers }: Received) => new Set(headers.vary?.split(', '))
     assert.deepEqual(varyOf(again), varyOf(first))
   })
 

@@ -88,10 +88,10 @@ test('the double answers idempotency calls as the service does, in any order and
             ...(each.do === 'claim' ? { fingerprint: hash(String(each.print)) } : { lock_token }),
             ...(each.do === 'complete' && { status: 201, headers: { location: '/1' }, body: each.body }),
           })
-          const said = double[name]?.(bodyFor(ours)) ?? assert.fail(name)
+          const answered = double[name]?.(bodyFor(ours)) ?? assert.fail(name)
           const expected = await askService(name, bodyFor(theirs))
-          assert.deepEqual(comparable(said, 0), comparable(expected, began), JSON.stringify(steps))
-          if (said.lock_token !== undefined) won.push([said.lock_token, expected.lock_token])
+          assert.deepEqual(comparable(answered, 0), comparable(expected, began), JSON.stringify(steps))
+          if (answered.lock_token !== undefined) won.push([answered.lock_token, expected.lock_token])
         }
       }),
       { numRuns: 60, examples: [[outlived]] },

@@ -78,11 +78,11 @@ test('ready() says what the secret key may not do, and customers pass', async ()
     await keyrail.ready()
     assert.equal(errors.length, isEarly ? 2 : 0, 'what no guard needs is not missing')
     const ask = await serve([early || requireKey(keyrail)])
-    const said = errors.map(({ code, message }) => [
+    const reported = errors.map(({ code, message }) => [
       code,
       /permission (\S+)\. (.+): give/.exec(message)?.slice(1),
     ])
-    assert.deepEqual(said, [
+    assert.deepEqual(reported, [
       ['insufficient_permission', ['ratelimit:check', 'Requests pass without limits']],
       ['insufficient_permission', ['usage:report', 'Requests are not counted']],
     ])

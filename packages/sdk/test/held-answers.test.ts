@@ -39,14 +39,14 @@ interface Sent {
 function send(url: string, ...requests: Sent[]) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   after(() => socket.destroy())
-  const heard = { text: '', isClosed: false, leave: () => void socket.destroy() }
+  const received = { text: '', isClosed: false, leave: () => void socket.destroy() }
   socket.setEncoding('latin1').on('data', text => {
-    heard.text += text
+    received.text += text
   })
   socket
     .on('error', () => {})
     .on('close', () => {
-      heard.isClosed = true
+      received.isClosed = true
     })
   for (const { path, idempotencyKey } of requests) {
     const keyed = idempotencyKey === undefined ? '' : `Idempotency-Key: ${idempotencyKey}\r\n`
@@ -54,7 +54,7 @@ function send(url: string, ...requests: Sent[]) {
       `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${keyed}Content-Length: 0\r\n\r\n`,
     )
   }
-  return heard
+  return received
 }
 
 async function ask(url: string, path: string, idempotencyKey: string) {
@@ -65,7 +65,7 @@ async function ask(url: string, path: string, idempotencyKey: string) {
 
 /** A second answer to a request does not change the first, and fails as it does without holding. */
 async function testSecondAnswer(url: string, thrown: unknown[]) {
-  const whole = (heard: { text: string }) => heard.text.endsWith('{"first":1}')
+  const whole = (received: { text: string }) => received.text.endsWith('{"first":1}')
   const plain = send(url, { path: '/twice' })
   await until(() => whole(plain), 'it is answered without holding')
   const idempotencyKey = randomUUID()
@@ -82,9 +82,9 @@ async function testSecondAnswer(url: string, thrown: unknown[]) {
 async function testBrokenAnswer(url: string, calls: () => number, isAtOnce: boolean) {
   const before = calls()
   const idempotencyKey = randomUUID()
-  const heard = send(url, { path: '/breaks', idempotencyKey }, { path: '/honest' })
-  await until(() => heard.isClosed, 'the connection is closed')
-  assert.equal(heard.text, '')
+  const received = send(url, { path: '/breaks', idempotencyKey }, { path: '/honest' })
+  await until(() => received.isClosed, 'the connection is closed')
+  assert.equal(received.text, '')
   if (!isAtOnce) {
     await until(() => timer.delays.includes(LEFT_MS), 'the break is noticed')
     timer.pass(LEFT_MS)
@@ -146,9 +146,9 @@ for (const [name, make] of [
   const url = await listen(createServer(app))
   const left = async (path: string, idempotencyKey: string) => {
     const { calls, closed } = world
-    const heard = send(url, { path, idempotencyKey })
+    const received = send(url, { path, idempotencyKey })
     await until(() => world.calls === calls + 1, 'it is executed')
-    heard.leave()
+    received.leave()
     await until(() => world.closed === closed + 1, 'the client has gone')
   }
 
@@ -175,9 +175,9 @@ for (const [name, make] of [
     const [before, idempotencyKey] = [world.calls, randomUUID()]
     for (let round = 1; round <= 2; round++) {
       await until(async () => {
-        const heard = send(url, { path: '/gives-up', idempotencyKey })
-        await until(() => heard.isClosed || heard.text !== '', 'the response is destroyed')
-        heard.leave()
+        const received = send(url, { path: '/gives-up', idempotencyKey })
+        await until(() => received.isClosed || received.text !== '', 'the response is destroyed')
+        received.leave()
         return world.calls === before + round
       }, 'it is executed')
     }
@@ -220,9 +220,9 @@ for (const [name, make] of [
   })
 
   test(`${name}: a head that cannot be sent ends its connection, not the process`, async () => {
-    const heard = send(url, { path: '/odd-head', idempotencyKey: randomUUID() })
-    await until(() => heard.isClosed, 'the connection is closed')
-    assert.equal(heard.text, '')
+    const received = send(url, { path: '/odd-head', idempotencyKey: randomUUID() })
+    await until(() => received.isClosed, 'the connection is closed')
+    assert.equal(received.text, '')
   })
 }
 

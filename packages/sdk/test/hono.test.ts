@@ -58,7 +58,7 @@ testGate('Hono', async ({ keyring, idempotency, options }) => {
 
 test('Hono: a route may forward its request, and return a response with immutable headers', async () => {
   const behind = await serveFetch(
-    async request => new Response(`heard ${await request.text()}`, { status: 201 }),
+    async request => new Response(`received ${await request.text()}`, { status: 201 }),
   )
   const { valid, patient } = await startKeyrail()
   const held = await valid({
@@ -85,9 +85,9 @@ test('Hono: a route may forward its request, and return a response with immutabl
     return [answer.status, await answer.text(), answer.headers.get('idempotent-replayed')]
   }
   const keyed = { 'idempotency-key': 'passed' }
-  assert.deepEqual(await pay('/pass', 'one'), [201, 'heard one', null])
-  assert.deepEqual(await pay('/pass', 'two', keyed), [201, 'heard two', null])
-  assert.deepEqual(await pay('/pass', 'two', keyed), [201, 'heard two', 'true'])
+  assert.deepEqual(await pay('/pass', 'one'), [201, 'received one', null])
+  assert.deepEqual(await pay('/pass', 'two', keyed), [201, 'received two', null])
+  assert.deepEqual(await pay('/pass', 'two', keyed), [201, 'received two', 'true'])
   assert.equal((await pay('/pass', 'three', keyed))[0], 422)
 })
 

@@ -70,7 +70,7 @@ for (const [name, make] of [
 
   test(`${name}: middleware that reads the body itself must keep its bytes`, async () => {
     const readElsewhere: RequestHandler = (request, _, next) => {
-      text(request).then(said => next(void Object.assign(request, { said })), next)
+      text(request).then(read => next(void Object.assign(request, { read })), next)
     }
     const pay = await startApi(make, make.json(), readElsewhere)
     assert.deepEqual(await pay('pay 1', randomUUID(), 'text/plain'), unread)

@@ -68,7 +68,7 @@ test('a Next build serves keys, scopes, limits and idempotency', async () => {
   const month = { id: 'month', limit: 5, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
   const { key } = await issue({ rate_limits: [month] })
   const reader = await issue({ scopes: ['reports:read'] })
-  const { url, child, ended, said } = await start(settings.secretKey)
+  const { url, child, ended, output } = await start(settings.secretKey)
   const refusals = []
   for (const presented of [undefined, 'x', drawKey()]) {
     const { status, text } = await ask(`${url}/payments`, presented)
@@ -82,7 +82,7 @@ test('a Next build serves keys, scopes, limits and idempotency', async () => {
   const read = await ask(`${url}/payments`, key)
   const { body: tenant } = await service.ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })
   const ofCustomer = JSON.stringify({ customer: tenant.external_id })
-  assert.deepEqual([read.status, read.text], [200, ofCustomer], said())
+  assert.deepEqual([read.status, read.text], [200, ofCustomer], output())
   assert.match(read.headers.get('ratelimit') ?? '', /^"month";r=4;/)
 
   const narrow = await ask(`${url}/reports/2026`, key)
@@ -123,7 +123,7 @@ test('a Next build serves keys, scopes, limits and idempotency', async () => {
 
 test('Next verifies keys in its edge runtime, without Node', async () => {
   const { key } = await issue()
-  const { url, child, ended, said } = await start(settings.secretKey)
+  const { url, child, ended, output } = await start(settings.secretKey)
   const answers = [
     await ask(`${url}/edge`),
     await ask(`${url}/edge`, drawKey()),
@@ -132,7 +132,7 @@ test('Next verifies keys in its edge runtime, without Node', async () => {
   assert.deepEqual(
     answers.map(({ status }) => status),
     [401, 401, 200],
-    said(),
+    output(),
   )
   assert.equal(answers[2]?.text, JSON.stringify({ customer: vendor.tenantId }))
   child.kill('SIGTERM')
@@ -142,11 +142,11 @@ test('Next verifies keys in its edge runtime, without Node', async () => {
 test('Next with a refused secret leaves no route open, and shows no secret', async () => {
   const { key } = await issue()
   const wrong = drawKey('krsk_live')
-  const { url, child, ended, said } = await start(wrong)
+  const { url, child, ended, output } = await start(wrong)
   const { status, text } = await ask(`${url}/payments`, key)
   assert.equal(status, 500)
   child.kill('SIGTERM')
   await ended
-  assert.match(said(), /KeyrailError/)
-  assert.ok(!(said() + text).includes(wrong))
+  assert.match(output(), /KeyrailError/)
+  assert.ok(!(output() + text).includes(wrong))
 })

@@ -42,19 +42,19 @@ for (const major of olderNext) {
     assert.match(version, new RegExp(`^${major}\\.`))
     const next = join(installed, 'dist', 'bin', 'next')
     const serve = await buildNext(next, folder)
-    const { url, child, ended, said } = await serve(settings)
+    const { url, child, ended, output } = await serve(settings)
     const ask = (key: string, init: RequestInit = {}) =>
       fetch(`${url}/reports/2026`, {
         ...init,
         headers: { authorization: `Bearer ${key}`, ...init.headers },
       })
     const { id, key } = await issue()
-    assert.equal((await ask(drawKey())).status, 401, said())
+    assert.equal((await ask(drawKey())).status, 401, output())
     const read = await ask(key)
     assert.deepEqual(
       [read.status, await read.text()],
       [200, JSON.stringify({ customer: vendor.tenantId, year: '2026' })],
-      said(),
+      output(),
     )
     for (const replayed of [null, 'true']) {
       const made = await ask(key, { method: 'POST', headers: { 'idempotency-key': `once-${major}` } })

@@ -126,11 +126,11 @@ for (const [number, { heading }] of around.entries()) {
     child.stderr.setEncoding('utf8').on('data', text => {
       complaint += text
     })
-    const [said] = await Promise.race([
+    const [port] = await Promise.race([
       once(child.stdout, 'data'),
       once(child, 'exit').then(() => assert.fail(complaint)),
     ])
-    const url = `http://localhost:${Number(String(said))}/`
+    const url = `http://localhost:${Number(String(port))}/`
     const ask = (presented: string) => fetch(url, { headers: { authorization: `Bearer ${presented}` } })
     const [open, wrong, right] = [
       await fetch(url),

@@ -15,10 +15,10 @@ const { ask } = service
 
 type Answer = { body: Record<string, unknown>; status: number }
 
-/** A vendor with a keyrail that records what it sends. `heard` may change what the service answers. */
+/** A vendor with a keyrail that records what it sends. `alter` may change what the service answers. */
 async function open(
   more: KeyrailOptions & { secretKey?: string } = {},
-  heard: (path: string, answer: Answer) => Answer | undefined = () => undefined,
+  alter: (path: string, answer: Answer) => Answer | undefined = () => undefined,
 ) {
   const vendor = await makeVendor(service)
   const { live, projectId } = vendor
@@ -42,7 +42,7 @@ async function open(
       service.clock.set(Date.now())
       const answer = await fetch(url, init)
       const read = { status: answer.status, body: (await answer.json()) as Answer['body'] }
-      const { body, status } = heard(pathname, read) ?? read
+      const { body, status } = alter(pathname, read) ?? read
       // The headers of a held answer say that it was held.
       const headers = new Headers(answer.headers)
       for (const name of ['content-encoding', 'content-length']) headers.delete(name)

@@ -63,9 +63,9 @@ async function ask(
 }
 
 /** Ends the program by its route. */
-async function end({ url, ended, said }: Served): Promise<{ notices: string[]; node: string }> {
+async function end({ url, ended, output }: Served): Promise<{ notices: string[]; node: string }> {
   const { body } = await ask(`${url}/end`)
-  assert.equal(await ended, 0, said())
+  assert.equal(await ended, 0, output())
   return body
 }
 

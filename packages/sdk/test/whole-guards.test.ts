@@ -31,14 +31,14 @@ async function times(count: number, ask: () => Promise<Answer>): Promise<[number
 
 async function warningsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const codes: string[] = []
-  const heard = (warning: Error & { code?: string }) => codes.push(String(warning.code))
-  process.on('warning', heard)
+  const note = (warning: Error & { code?: string }) => codes.push(String(warning.code))
+  process.on('warning', note)
   await work()
   // Warnings are emitted in order, after the work that caused them.
   const last = once(process, 'warning')
   process.emitWarning('last', { code: 'last' })
   await last
-  process.off('warning', heard)
+  process.off('warning', note)
   return codes.filter(code => code !== 'last')
 }
 

@@ -106,13 +106,13 @@ export async function serveWorker({
     env: {},
   })
   workers.push(child)
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {
-      said += text
+      output += text
     })
   const ended = once(child, 'close').then(([code]) => {
-    throw new Error(`workerd ended with ${code}: ${said}`)
+    throw new Error(`workerd ended with ${code}: ${output}`)
   })
   ended.catch(() => {})
   const control = child.stdio[3] as Readable

@@ -64,7 +64,7 @@ interface PlotProps extends BarsProps {
 function Plot({ label, bars, top }: PlotProps) {
   const { at, shown, handlers } = useCursor(bars.length)
   const chosen = bars[at]
-  const said = bars[shown ?? at]
+  const named = bars[shown ?? at]
   const share = `${(((shown ?? at) + 0.5) / bars.length) * 100}%`
   return (
     <>
@@ -86,10 +86,10 @@ function Plot({ label, bars, top }: PlotProps) {
         data-shown={shown !== null}
         {...handlers}
       >
-        {said === undefined ? null : (
-          <div className={classes.said} style={{ left: share, translate: `-${share}` }}>
-            <span>{said.name}</span>
-            <strong>{figure(said.value)}</strong>
+        {named === undefined ? null : (
+          <div className={classes.named} style={{ left: share, translate: `-${share}` }}>
+            <span>{named.name}</span>
+            <strong>{figure(named.value)}</strong>
           </div>
         )}
         <Drawing bars={bars} top={top} place={shown ?? at} />
@@ -134,7 +134,7 @@ function Drawing({ bars, top, place }: DrawingProps) {
   )
 }
 
-/** The first, the last and, where there is room, the middle of the time. */
+/** The first, the last and, where it fits, the middle of the time. */
 function Dates({ bars }: Pick<BarsProps, 'bars'>) {
   const middle = bars.length > 2 ? bars[Math.floor(bars.length / 2)] : undefined
   return (

@@ -77,7 +77,7 @@ function forget(): void {
 
 /** Finds the token in this tab, on this device, or in another tab. Call it once, before the first request. */
 export async function findToken(): Promise<void> {
-  channel.addEventListener('message', ({ data }: MessageEvent<Message>) => hear(data))
+  channel.addEventListener('message', ({ data }: MessageEvent<Message>) => receive(data))
   const stored = parse(tabStorage.getItem(storageKey) ?? deviceStorage.getItem(storageKey))
   if (stored !== null) {
     set(stored)
@@ -103,7 +103,7 @@ function parse(text: string | null): HeldSession | null {
   }
 }
 
-function hear(message: Message): void {
+function receive(message: Message): void {
   if (message.type === 'ask') {
     if (held !== null) channel.postMessage({ type: 'started', session: held } satisfies Message)
   } else if (message.type === 'ended') forget()

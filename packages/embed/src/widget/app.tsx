@@ -60,17 +60,17 @@ export function App({ keyring, words, density }: AppProps) {
 
 function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
   const [open, setOpen] = useState<Open | null>(null)
-  const [said, setSaid] = useState('')
+  const [status, setStatus] = useState('')
   const { session, keys, trouble, isLoading, hasMore } = shown
   const at = { words, keyring, hasDates: useDates(keys !== null) }
   const close = () => setOpen(null)
   const ask = (next: Open) => {
     // A status that says the same again is not read aloud.
-    setSaid('')
+    setStatus('')
     setOpen(next)
   }
-  const say = (name: 'saidSaved' | 'saidRevoked') => {
-    setSaid(words.text(name))
+  const finish = (name: 'saidSaved' | 'saidRevoked') => {
+    setStatus(words.text(name))
     close()
   }
   const show = (secret: NewSecret) => setOpen({ kind: 'secret', secret })
@@ -142,7 +142,7 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
         </p>
       )}
       <div role="status" class="unseen">
-        {said}
+        {status}
       </div>
       {open?.kind === 'create' && (
         <CreateDialog
@@ -153,11 +153,11 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
         />
       )}
       {open?.kind === 'edit' && (
-        <EditDialog at={at} of={open.key} onClose={close} onDone={() => say('saidSaved')} />
+        <EditDialog at={at} of={open.key} onClose={close} onDone={() => finish('saidSaved')} />
       )}
       {open?.kind === 'rotate' && <RotateDialog at={at} of={open.key} onClose={close} onMade={show} />}
       {open?.kind === 'revoke' && (
-        <RevokeDialog at={at} of={open.key} onClose={close} onDone={() => say('saidRevoked')} />
+        <RevokeDialog at={at} of={open.key} onClose={close} onDone={() => finish('saidRevoked')} />
       )}
       {open?.kind === 'secret' && <SecretDialog at={at} secret={open.secret} onClose={close} />}
     </>

@@ -164,10 +164,10 @@ test('a refused field has the path and the names of the caller, except in opaque
       /./,
     ],
   ] as const) {
-    const { code, errors, message: said, status, requestId } = await failureOf(call())
+    const { code, errors, message: text, status, requestId } = await failureOf(call())
     assert.deepEqual([code, status, errors.length, errors[0]?.path], ['validation_failed', 400, 1, path])
     assert.match(errors[0]?.message ?? '', message)
-    assert.ok(`${said} `.includes(`: ${path}: ${errors[0]?.message.slice(0, 200)}`), said)
+    assert.ok(`${text} `.includes(`: ${path}: ${errors[0]?.message.slice(0, 200)}`), text)
     assert.match(requestId ?? '', /^req_/)
   }
 })

@@ -69,17 +69,17 @@ function renamed(given: unknown, rename: (name: string) => string, levels: numbe
 /** An error of the service with the names of the caller: `rateLimits.0.windowMs`. */
 export function errorFromService(error: unknown): unknown {
   if (!(error instanceof KeyrailError) || error.errors.length === 0) return error
-  let { message: said } = error
+  let { message: text } = error
   const errors = error.errors.map(({ path, message }) => {
     const fault = {
       path: pathFromService(path),
       message: isOfValues.test(message) ? message : camel(message),
     }
     // A long message is cut there.
-    said = said.replace(` ${path}: `, () => ` ${fault.path}: `).replace(message, () => fault.message)
+    text = text.replace(` ${path}: `, () => ` ${fault.path}: `).replace(message, () => fault.message)
     return fault
   })
-  return new KeyrailError(error.code, said, { ...error, errors })
+  return new KeyrailError(error.code, text, { ...error, errors })
 }
 
 /** Messages that quote values of the service. All others may quote names, as in `must not be given beside tenant_id`. */

@@ -62,7 +62,7 @@ export interface AdminDefaults {
 
 /** Sends one call and repeats it, with full jitter between attempts. */
 export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): AdminRequest {
-  const said = new Set<string>()
+  const warned = new Set<string>()
   return async function request<T>({
     method = 'GET',
     path,
@@ -93,7 +93,7 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
     for (let failures = 1; ; failures++) {
       try {
         const { text, headers } = await call(asked)
-        warnOnce(said, what, headers.get('keyrail-warning'))
+        warnOnce(warned, what, headers.get('keyrail-warning'))
         const answer = fromService(parseMembers(text))
         if (answer.object === object) {
           if (keyed) requireSecret(what, answer)
@@ -111,11 +111,11 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
   }
 }
 
-/** Passes a warning of the service to the process, such as one of a scope that matches nothing. A loop of calls hears it once. */
-function warnOnce(said: Set<string>, what: string, warning: string | null): void {
-  if (warning === null || said.has(warning)) return
-  if (said.size >= warningsMax) return
-  said.add(warning)
+/** Passes a warning of the service to the process, such as one of a scope that matches nothing. A loop of calls gets it once. */
+function warnOnce(warned: Set<string>, what: string, warning: string | null): void {
+  if (warning === null || warned.has(warning)) return
+  if (warned.size >= warningsMax) return
+  warned.add(warning)
   warn(`${what}: ${warning}`, 'service_warning')
 }
 

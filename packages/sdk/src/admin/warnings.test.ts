@@ -10,8 +10,8 @@ test('a warning of the service about a scope reaches the process, once', async (
   const admin = createAdmin(connection)
   const { projectId, tenantId } = vendor
   const create = (...scopes: string[]) => admin.keys.create({ projectId, tenantId, env: 'live', scopes })
-  const heard: (Error & { code?: string })[] = []
-  const listen = (warning: Error) => void (warning.name === 'KeyrailWarning' && heard.push(warning))
+  const warnings: (Error & { code?: string })[] = []
+  const listen = (warning: Error) => void (warning.name === 'KeyrailWarning' && warnings.push(warning))
   process.on('warning', listen)
   try {
     await create('orders:read')
@@ -27,7 +27,7 @@ test('a warning of the service about a scope reaches the process, once', async (
     process.off('warning', listen)
   }
   assert.deepEqual(
-    heard.map(({ code, message }) => [code, message]),
+    warnings.map(({ code, message }) => [code, message]),
     ['scopes.0', 'scopes.1'].map(path => [
       'service_warning',
       `POST /v1/keys: ${path}: scopes match exactly, so a scope has no spaces and no wildcard (*)`,

@@ -30,10 +30,10 @@ test('each poll says how many keys the node holds, and how many it may', async (
   const { poll } = node({ maxCachedKeys: 4, maxAutoCachedKeys: 12 })
   await poll()
   await poll()
-  const said = service.asked.map(({ url: { searchParams } }) =>
+  const queries = service.asked.map(({ url: { searchParams } }) =>
     ['held_keys', 'held_keys_max'].map(name => searchParams.get(name)),
   )
-  assert.deepEqual(said, [
+  assert.deepEqual(queries, [
     ['0', '12'],
     ['3', '12'],
   ])

@@ -24,7 +24,7 @@ export function problemError(
 ): KeyrailError {
   const { status, headers } = response
   // Before cutting, which could leave half a secret.
-  const clean = (said: string) => said.replaceAll(secretKey, '[secret key]')
+  const clean = (text: string) => text.replaceAll(secretKey, '[secret key]')
   const problem = parseMembers(clean(text))
   const given = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
   const code = given ?? `http_${status}`

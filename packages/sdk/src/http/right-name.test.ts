@@ -27,9 +27,9 @@ test('the error about a wrong name of an option has the right one', () => {
     assert.throws(
       () => make({ [name]: 'x' } as never),
       ({ message }: TypeError) => {
-        const [, said] =
+        const [, named] =
           / has no option "\w+"(?:: it is called "(\w+)")?$/.exec(message) ?? assert.fail(message)
-        return said === right || assert.fail(`${name}: ${message}`)
+        return named === right || assert.fail(`${name}: ${message}`)
       },
     )
   }

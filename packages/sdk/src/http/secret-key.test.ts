@@ -6,7 +6,7 @@ import { readConnection } from './connection-options.ts'
 import type { SecretKeySource } from './secret-key.ts'
 
 /** The headers of two calls. */
-async function heard(secretKey: SecretKeySource) {
+async function headersSent(secretKey: SecretKeySource) {
   const sent: Headers[] = []
   const call = readConnection({
     url: 'https://keys.example.com',
@@ -26,7 +26,7 @@ test('a function may return another secret key for each call', async () => {
   const [one, two] = [drawKey('krsk_live'), drawKey('krsk_live')]
   for (const later of [(key: string) => key, async (key: string) => key]) {
     const keys = [one, two]
-    const sent = await heard(() => later(keys.shift() ?? ''))
+    const sent = await headersSent(() => later(keys.shift() ?? ''))
     assert.deepEqual(
       sent.map(headers => headers.get('authorization')),
       [`Bearer ${one}`, `Bearer ${two}`],
@@ -35,7 +35,7 @@ test('a function may return another secret key for each call', async () => {
 })
 
 test('every call sends the SDK’s version and the runtime', async () => {
-  for (const headers of await heard(drawKey('krsk_live'))) {
+  for (const headers of await headersSent(drawKey('krsk_live'))) {
     assert.match(headers.get('user-agent') ?? '', /^keyrail-sdk\/\d+\.\d+\.\d+ node\/\d+/)
   }
 })
@@ -49,15 +49,15 @@ test('a secretKey function that fails or hangs fails the call, and shows no secr
     ['secret_key_invalid', async () => undefined],
     ['timeout', () => new Promise(() => {})],
   ]
-  const said: string[] = []
+  const messages: string[] = []
   for (const [code, source] of wrong) {
-    await assert.rejects(heard(source as SecretKeySource), (error: KeyrailError) => {
+    await assert.rejects(headersSent(source as SecretKeySource), (error: KeyrailError) => {
       assert.equal(error.code, code)
-      said.push(error.message)
+      messages.push(error.message)
       return !error.message.includes(secret)
     })
   }
-  assert.equal(said.at(-1), 'GET / was not sent: the function secretKey did not return in time')
+  assert.equal(messages.at(-1), 'GET / was not sent: the function secretKey did not return in time')
 })
 
 test('a port that fetch refuses is named, and not tried again', async () => {

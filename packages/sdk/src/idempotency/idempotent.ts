@@ -141,18 +141,22 @@ export function openIdempotency(
   async function ask({ key, idempotencyKey, ...parts }: IdempotentRequest): Promise<IdempotencyVerdict> {
     const record = { scope_hash: scopeHashOf(project, key.tenantId, idempotencyKey), env: key.env }
     const fingerprint = fingerprintOf(parts)
-    const said = await client.claim({ ...record, fingerprint, ...(ttlMs !== undefined && { ttl_ms: ttlMs }) })
-    if (said.verdict === 'replay') {
-      const { [scopesHeader]: marks, ...kept } = said.answer.headers
+    const claimed = await client.claim({
+      ...record,
+      fingerprint,
+      ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
+    })
+    if (claimed.verdict === 'replay') {
+      const { [scopesHeader]: marks, ...kept } = claimed.answer.headers
       if (!hasMarkedScopes(marks, key.scopes)) return refuse(lesserKey())
       // A record may be from a version that kept more.
       const own = Object.entries(kept).filter(([name]) => !isOfExchange(name))
       const headers = { ...Object.fromEntries(own), 'idempotent-replayed': 'true' }
-      return { verdict: 'replay', answer: { ...said.answer, headers } }
+      return { verdict: 'replay', answer: { ...claimed.answer, headers } }
     }
-    if (said.verdict !== 'execute') return refuse(problemOf(said))
+    if (claimed.verdict !== 'execute') return refuse(problemOf(claimed))
     const marks = scopeMarks(key.scopes)
-    const claim = new KeptClaim({ ...record, lock_token: said.lockToken }, { ...keeping, marks })
+    const claim = new KeptClaim({ ...record, lock_token: claimed.lockToken }, { ...keeping, marks })
     held.add(claim)
     void claim.settled.then(() => held.delete(claim))
     return { verdict: 'execute', claim }

@@ -152,11 +152,11 @@ class LazyKeyrail implements Keyrail {
 
   readonly ready = async (): Promise<void> => {
     await this.keys.ready()
-    const said = this.#permissions.ask().then(() => {
+    const reported = this.#permissions.ask().then(() => {
       for (const part of ['limiter', 'usage'] as const) this.#sayLacking(part)
     })
     // Keys of the disk are served although the service may be away.
-    if (this.keys.stats().source === 'service') await said
+    if (this.keys.stats().source === 'service') await reported
   }
 
   readonly health = (): KeyrailHealth => {

@@ -11,16 +11,17 @@ const rawHeaders = ['authorization', `Bearer ${key}`]
 
 /** What a listener hears about one request that meets gates, and then a demand. */
 async function reports(gates: { scopes?: string[] }[], demanded?: string) {
-  const heard: [passed: boolean, code: string, later: boolean][] = []
-  const onVerdict = ({ passed, code, later }: GateVerdict) => void heard.push([passed, code, later === true])
+  const verdicts: [passed: boolean, code: string, later: boolean][] = []
+  const onVerdict = ({ passed, code, later }: GateVerdict) =>
+    void verdicts.push([passed, code, later === true])
   const exchange = {}
   for (const options of gates) {
     const gate = new Gate('requireKey', keyring, { ...options, onVerdict })
     const { refusal, key: verdict } = await gate.admit({ exchange, rawHeaders, request: exchange })
-    if (refusal !== undefined) return heard
+    if (refusal !== undefined) return verdicts
     if (demanded !== undefined) requireScopes([demanded])(exchange, verdict)
   }
-  return heard
+  return verdicts
 }
 
 test('a request is reported once, however many protections with one listener it passes', async () => {

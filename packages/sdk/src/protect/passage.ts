@@ -87,13 +87,13 @@ export function isAnonymous(exchange: object): boolean {
 /** The vendor's function cannot let the request pass: if it fails, the refusal stays. */
 function shaped(problem: HttpProblem, shape: () => RefusalShape | undefined): HttpAnswer {
   try {
-    const said = shape()
-    if (said === undefined || said === null) return problem
-    if (typeof (said as { then?: unknown }).then === 'function') {
-      catchLater(said, () => {})
+    const returned = shape()
+    if (returned === undefined || returned === null) return problem
+    if (typeof (returned as { then?: unknown }).then === 'function') {
+      catchLater(returned, () => {})
       throw new TypeError('it returned a promise, and an answer does not wait for it')
     }
-    return withShape(problem, said)
+    return withShape(problem, returned)
   } catch (error) {
     warn(`onRefused was ignored: ${error instanceof Error ? error.message : 'it threw'}`, 'listener_threw')
     return problem

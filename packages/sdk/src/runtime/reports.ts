@@ -75,7 +75,7 @@ export class Reports {
     else warn(notice.message, notice.code)
   }
 
-  /** A worker makes a new line of polls after a lost one, so the same is said once here. */
+  /** A worker subscribes anew after a lost poll; the same notice is still reported once. */
   unlabelled(): void {
     if (this.#isUnlabelled) return
     this.#isUnlabelled = true
@@ -125,9 +125,9 @@ export function callListener(listener: () => unknown): void {
 }
 
 /** Handles the rejection of an async function that was given for a plain one. Otherwise it would end the process. */
-export function catchLater(said: unknown, caught: (error: unknown) => void): void {
-  if (typeof (said as PromiseLike<unknown> | undefined | null)?.then === 'function')
-    Promise.resolve(said).catch(caught)
+export function catchLater(returned: unknown, caught: (error: unknown) => void): void {
+  if (typeof (returned as PromiseLike<unknown> | undefined | null)?.then === 'function')
+    Promise.resolve(returned).catch(caught)
 }
 
 /** Warns the vendor: by a process warning if the runtime has them, otherwise on the console. */

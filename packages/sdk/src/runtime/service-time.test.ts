@@ -24,7 +24,7 @@ test('before the first answer the time is the machineâ€™s, after it the serviceâ
   const { at, pass, time } = setUp()
   assert.equal(time.now(), NOON)
   at.wall += HOUR
-  time.heard(NOON + 7)
+  time.observe(NOON + 7)
   assert.equal(time.now(), NOON + 7)
   pass(1_000)
   assert.equal(time.now(), NOON + 1_007)
@@ -33,25 +33,25 @@ test('before the first answer the time is the machineâ€™s, after it the serviceâ
 test('after the first answer a wrong or changed machine clock has no effect', () => {
   for (const step of [-HOUR, HOUR]) {
     const { at, pass, time } = setUp()
-    time.heard(NOON)
+    time.observe(NOON)
     at.wall += step
     assert.equal(time.now(), NOON)
     pass(500)
-    time.heard(NOON + 500)
+    time.observe(NOON + 500)
     assert.equal(time.now(), NOON + 500)
   }
 })
 
 test('a process that was stopped gets the time from the next answer', () => {
   const { time, late } = setUp()
-  time.heard(NOON)
+  time.observe(NOON)
   assert.equal(late(NOON + HOUR), 0)
   assert.equal(time.now(), NOON + HOUR)
 })
 
 test('a service clock that is set back is followed after its answers agree for 5 s', () => {
   const { pass, time, late } = setUp()
-  time.heard(NOON + HOUR)
+  time.observe(NOON + HOUR)
   for (const second of [0, 1, 2, 3, 4]) {
     assert.equal(late(NOON + second * 1_000), HOUR)
     assert.equal(time.now(), NOON + HOUR + second * 1_000)
@@ -63,17 +63,17 @@ test('a service clock that is set back is followed after its answers agree for 5
 
 test('two answers are too few to follow a clock that was set back', () => {
   const { pass, time } = setUp()
-  time.heard(NOON + HOUR)
-  time.heard(NOON)
+  time.observe(NOON + HOUR)
+  time.observe(NOON)
   pass(10_000)
-  time.heard(NOON + 10_000)
+  time.observe(NOON + 10_000)
   assert.equal(time.now(), NOON + HOUR + 10_000)
 })
 
 test('answers that stand still confirm no more than once, however many caches give them', () => {
   for (const gaps of [[0], [0, 7_000], [0, 3_000, 6_000, 9_000]]) {
     const { at, pass, time, late } = setUp()
-    time.heard(NOON)
+    time.observe(NOON)
     const began = at.monotonic
     for (let second = 1; second <= 300; second++) {
       pass(1_000)
@@ -87,7 +87,7 @@ test('answers that stand still confirm no more than once, however many caches gi
 test('processes whose clocks are apart lose the difference, and never the time', () => {
   for (const apart of [500, 10_000, 45_000]) {
     const { pass, time, late } = setUp()
-    time.heard(NOON + apart)
+    time.observe(NOON + apart)
     for (let second = 2; second < 600; second += 2) {
       pass(2_000)
       const isAhead = second % 4 === 0
@@ -98,7 +98,7 @@ test('processes whose clocks are apart lose the difference, and never the time',
 
 test('after one that was ahead, processes 3 s apart that answer by turns are followed', () => {
   const { pass, time, late } = setUp()
-  time.heard(NOON + HOUR)
+  time.observe(NOON + HOUR)
   const seen: number[] = []
   for (let second = 5; second <= 60; second += 5) {
     pass(5_000)
@@ -129,7 +129,7 @@ test('the time of an earlier process counts until an answer corrects it', () => 
   pass(1_000)
   assert.deepEqual([time.now(), time.at(5_000)], [NOON + 1_000, NOON])
   for (let second = 0; second <= 6; second++) {
-    time.heard(NOON - HOUR + second * 1_000)
+    time.observe(NOON - HOUR + second * 1_000)
     pass(1_000)
   }
   assert.equal(time.now(), NOON - HOUR + 7_000)

@@ -37,11 +37,11 @@ export class ServiceTime {
   }
 
   /** Reads the time of an answer that has just arrived. */
-  heard(generatedAt: number): void {
+  observe(generatedAt: number): void {
     const monotonic = this.#clock.monotonic()
     const offset = generatedAt - monotonic
     if (this.#offset === undefined || offset > this.#offset) this.#offset = offset
-    if (offset < this.#offset - SLACK_MS) this.#heardBehind(generatedAt, offset, monotonic)
+    if (offset < this.#offset - SLACK_MS) this.#observeBehind(generatedAt, offset, monotonic)
     else this.#agree()
   }
 
@@ -49,7 +49,7 @@ export class ServiceTime {
    * Only answers that are newer than all others from behind count, however many caches stand still at different times.
    * Otherwise expired keys would work again.
    */
-  #heardBehind(generatedAt: number, offset: number, monotonic: number): void {
+  #observeBehind(generatedAt: number, offset: number, monotonic: number): void {
     if (generatedAt <= this.#newestBehind) return
     this.#newestBehind = generatedAt
     const known = this.#behind.find(each => Math.abs(offset - each.offset) <= SLACK_MS)
@@ -74,7 +74,7 @@ export class ServiceTime {
    * than when it was asked for.
    */
   answered({ generatedAt, sentAt }: { generatedAt: number; sentAt: number }): number {
-    this.heard(generatedAt)
+    this.observe(generatedAt)
     return Math.min(sentAt, generatedAt - (this.#offset ?? 0))
   }
 

@@ -27,7 +27,7 @@ export interface UsageReporterStats {
   pending: number
   /** Counted requests that were acknowledged. */
   reported: number
-  /** Counted requests that will not be reported: no room, too old, invalid id, counted after the end, or ignored. */
+  /** Counted requests that will not be reported: over the bound, too old, invalid id, counted after the end, or ignored. */
   dropped: number
   /** The error code of the last report; null if it succeeded. */
   lastError: KeyrailErrorCode | null
@@ -114,10 +114,10 @@ export function openUsageReporter(
   let lastError: KeyrailErrorCode | null = null
 
   /** The first answer with a time corrects what was counted by this machine's clock until then. */
-  const heard = ({ headers }: { headers: Headers }): void => {
+  const learn = ({ headers }: { headers: Headers }): void => {
     const isFirst = !time.isKnown
     const date = readDate(headers.get('date'))
-    if (date !== undefined) time.heard(date)
+    if (date !== undefined) time.observe(date)
     if (isFirst && time.isKnown) counts.moveBy(time.now() - now())
   }
 
@@ -127,7 +127,7 @@ export function openUsageReporter(
   async function send(report: UsageReport): Promise<number> {
     const path = '/v1/usage/reports'
     const answer = await ask({ method: 'POST', path, body: report, accepts: [202] })
-    heard(answer)
+    learn(answer)
     const { ignored } = parseMembers(answer.text)
     return typeof ignored === 'number' ? ignored : 0
   }
@@ -136,7 +136,7 @@ export function openUsageReporter(
   async function learnTime(): Promise<void> {
     const path = '/v1/healthz'
     try {
-      heard(await ask({ method: 'GET', path, accepts: [200, 404] }))
+      learn(await ask({ method: 'GET', path, accepts: [200, 404] }))
       hasAsked = true
     } catch {
       // The report will meet and report the same error.

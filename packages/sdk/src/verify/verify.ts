@@ -90,17 +90,17 @@ export function createVerify(
   const unavailable = (refusal: Refused, key: string, form: string, requirements?: Requirements): Verdict => {
     if (onUnavailable === undefined) return refusal
     try {
-      const said = onUnavailable(refusal, key)
-      catchLater(said, () => {})
+      const own = onUnavailable(refusal, key)
+      catchLater(own, () => {})
       const isFit =
-        said?.valid === true &&
-        typeof said.keyId === 'string' &&
-        typeof said.tenantId === 'string' &&
-        said.env === form &&
-        Array.isArray(said.scopes) &&
-        (said.expiresAt === null || clock.wall(clock.monotonic()) < said.expiresAt) &&
-        hasAllOf(said.scopes, requirements)
-      return isFit ? said : refusal
+        own?.valid === true &&
+        typeof own.keyId === 'string' &&
+        typeof own.tenantId === 'string' &&
+        own.env === form &&
+        Array.isArray(own.scopes) &&
+        (own.expiresAt === null || clock.wall(clock.monotonic()) < own.expiresAt) &&
+        hasAllOf(own.scopes, requirements)
+      return isFit ? own : refusal
     } catch {
       return refusal
     }

@@ -85,9 +85,9 @@ test('a walk with one wrong page changes nothing', async () => {
 })
 
 test('a redirect to another host is refused, and the secret key is not sent there', async () => {
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const elsewhere = createServer((request, response) => {
-    heard.push(request.headers)
+    received.push(request.headers)
     response.end(JSON.stringify(delta().body))
   }).listen(0, '127.0.0.1')
   await until(() => elsewhere.listening, 'the other host listens')
@@ -95,7 +95,7 @@ test('a redirect to another host is refused, and the secret key is not sent ther
     const location = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/v1/policy/delta`
     for (const status of [301, 302, 303, 307, 308])
       await refuses({ status, headers: { location } }, 'network_error')
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   } finally {
     elsewhere.close()
   }

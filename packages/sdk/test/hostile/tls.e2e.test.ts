@@ -21,14 +21,14 @@ after(() => tls.setDefaultCACertificates(trusted))
 
 let service: FeedService
 let front: Server
-let heard = 0
+let requests = 0
 const key = drawKey()
 beforeEach(async () => {
   service = await startFeedService()
   service.upsert(policyKey(key, 1))
-  heard = 0
+  requests = 0
   front = createServer({ key: right.key, cert: right.cert }, async (request, response) => {
-    heard++
+    requests++
     const answer = await fetch(service.url + request.url, { headers: { authorization: 'Bearer x' } })
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
   }).listen(0, '127.0.0.1')
@@ -53,7 +53,7 @@ for (const [mode, { key: privateKey, cert }] of Object.entries(modes))
     await until(() => errors.length > 2, 'it is reported')
     assert.deepEqual([...new Set(errors.map(({ code }) => code))], ['network_error'])
     assert.match(errors[0]?.message ?? '', /its certificate is not trusted or belongs to another host/)
-    assert.deepEqual([heard, keyring.verify(key).code], [0, 'not_ready'])
+    assert.deepEqual([requests, keyring.verify(key).code], [0, 'not_ready'])
     front.setSecureContext({ key: right.key, cert: right.cert })
     await keyring.ready()
     assert.equal(keyring.verify(key).code, 'valid')

@@ -29,21 +29,21 @@ interface PlayedPageProps {
   /** Whether the page asks for the list again. */
   readonly refreshes: boolean
   readonly scene: Scene
-  /** What the page hears, as a line. */
-  readonly onHeard: (line: string) => void
+  /** Receives each event of the widget, as a line. */
+  readonly onEvent: (line: string) => void
 }
 
 /** A page of a company in a frame, so that a dialog of the widget covers this page only. */
-export function PlayedPage({ client, opens, refreshes, scene, onHeard }: PlayedPageProps) {
+export function PlayedPage({ client, opens, refreshes, scene, onEvent }: PlayedPageProps) {
   const frame = useRef<HTMLIFrameElement>(null)
   const [state, setState] = useState<'loading' | 'loaded' | 'missing'>('loading')
-  const hear = useRef(onHeard)
-  hear.current = onHeard
+  const listener = useRef(onEvent)
+  listener.current = onEvent
   const load = () => {
     const widget = widgetIn(frame)
     for (const name of eventNames)
       widget?.addEventListener(name, event =>
-        hear.current(`${name} ${JSON.stringify((event as CustomEvent).detail)}`),
+        listener.current(`${name} ${JSON.stringify((event as CustomEvent).detail)}`),
       )
     setState(widget === null ? 'missing' : 'loaded')
   }

@@ -10,7 +10,7 @@ import classes from './playground.module.css'
 import { SceneControls, StyleControls } from './playground-controls.tsx'
 import { firstScene, rightsOf, type Scene, styleOf } from './scene.ts'
 
-const heardMax = 20
+const eventsMax = 20
 
 /** The widget itself in every state, on keys that exist only in this page. Its script is loaded when it opens. */
 export function Playground({ theme }: { theme: EmbedTheme }) {
@@ -27,7 +27,7 @@ function OpenPlayground({ theme }: { theme: EmbedTheme }) {
   const first = useRef<HTMLSelectElement>(null)
   const env = useEnv()
   const [scene, setScene] = useState<Scene>(firstScene)
-  const [heard, setHeard] = useState<readonly string[]>([])
+  const [events, setEvents] = useState<readonly string[]>([])
   const set = (change: Partial<Scene>) => setScene(before => ({ ...before, ...change }))
   const state = playedState(scene.state)
   const { read, write } = rightsOf(scene)
@@ -48,14 +48,14 @@ function OpenPlayground({ theme }: { theme: EmbedTheme }) {
             opens={state.opens}
             refreshes={state.refreshes === true}
             scene={scene}
-            onHeard={line => setHeard(before => [line, ...before].slice(0, heardMax))}
+            onEvent={line => setEvents(before => [line, ...before].slice(0, eventsMax))}
           />
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it. */}
-          <div role="log" aria-label="What your page hears" className={classes.heard} tabIndex={0}>
-            {heard.length === 0
+          <div role="log" aria-label="What your page hears" className={classes.events} tabIndex={0}>
+            {events.length === 0
               ? 'The events that your page hears appear here.'
               : // biome-ignore lint/suspicious/noArrayIndexKey: the same event may come twice.
-                heard.map((line, at) => <div key={heard.length - at}>{line}</div>)}
+                events.map((line, at) => <div key={events.length - at}>{line}</div>)}
           </div>
         </div>
       </div>

@@ -65,11 +65,11 @@ const labels: Readonly<Record<string, string>> = {
 }
 
 function sayAction({ action, payload }: AuditLog): string {
-  const said = actions[action] ?? action
+  const label = actions[action] ?? action
   if (action === 'api_key.updated') {
     const names = Object.keys(payload ?? {}).flatMap(name => labels[name] ?? [])
-    return names.length === 0 ? said : `${said}: ${names.join(', ')}`
+    return names.length === 0 ? label : `${label}: ${names.join(', ')}`
   }
   const reason = payload?.reason
-  return typeof reason === 'string' ? `${said}: ${reason}` : said
+  return typeof reason === 'string' ? `${label}: ${reason}` : label
 }
