@@ -34,7 +34,7 @@ export async function findService(): Promise<Service> {
   const ended = once(child, 'exit')
   let isStopping = false
   child.once('exit', code => {
-    // The service has said why.
+    // The service has logged the reason.
     if (!isStopping) process.exit(code ?? 1)
   })
   for (let looks = 0; !(await answers(url)); looks += 1) {

@@ -32,7 +32,10 @@ export interface InstrumentOptions {
 
 /** Made by `instrument`. */
 export interface Instruments {
-  /** Counts each request once, by its verdict, and later refusals apart. Pass it as the option `onVerdict` to everything that protects routes. */
+  /**
+   * Counts each request once, by its verdict, and later refusals apart. Pass this function as the option `onVerdict` to
+   * everything that protects routes.
+   */
   onVerdict(verdict: Pick<GateVerdict, 'passed' | 'code' | 'later'>): void
   /** Stops recording calls, verdicts and lag. Call it when the keyring is closed. May be called twice. */
   stop(): void
@@ -46,7 +49,7 @@ const known: { readonly [Name in keyof Required<InstrumentOptions>]: true } = {
 }
 const SCOPE = '@keyrail/sdk'
 
-/** Calls for a customer's request. None of these paths contains an id. */
+/** Paths of the calls that the SDK makes while it serves a customer's request. None of them contains an id. */
 const hotCall = /^\/v1\/(ratelimit|idempotency|usage)\/(\w+)$/
 
 /**
@@ -128,7 +131,11 @@ function attributesOf(keyring: Pick<Keyring, 'stats'> | undefined, name: string 
 
 const taken = new WeakMap<Meter, Set<string>>()
 
-/** Two keyrings with the same attributes would overwrite each other's lag. @returns call it when the recording ends */
+/**
+ * Warns of two keyrings with the same attributes, which would overwrite each other's lag.
+ *
+ * @returns a function to call when the recording ends
+ */
 function warnIfTaken(meter: Meter, whose: Attributes | undefined): () => void {
   if (whose === undefined) return () => {}
   const known = taken.get(meter) ?? new Set()

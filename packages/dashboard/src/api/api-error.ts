@@ -71,7 +71,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   return errorOfProblem(problem, shared)
 }
 
-/** @param shared what the response says beside its body, if the problem is all of it. */
+/** @param shared the status and `Retry-After` of the response; by default the status in the problem */
 export const errorOfProblem = (
   { status, code, detail, request_id, errors }: Problem,
   shared: { status: number; retryAfterSeconds?: number | null } = { status },

@@ -21,7 +21,7 @@ type Input<Name extends keyof Routes> = Named<Name> & Queried<Routes[Name]> & Bo
 type Answer<Name extends keyof Routes> = Static<Routes[Name]['answer']>
 
 interface Options {
-  /** The query ended, because its page did. */
+  /** Aborts when the page that asks is left. */
   signal?: AbortSignal | undefined
   /** Repeats of a change with the same key are executed once. */
   idempotencyKey?: string
@@ -33,7 +33,7 @@ interface Options {
   onBytes?: (bytes: Uint8Array<ArrayBuffer>) => void
 }
 
-/** `onStep` asks the route to say how far it is, in lines before its answer. */
+/** With `onStep` the route reports its progress, in lines before its answer. */
 type OptionsOf<Name extends keyof Routes> = Options &
   (Routes[Name] extends { step: infer Step extends TSchema }
     ? { onStep?: (step: Static<Step>) => void }
@@ -137,7 +137,7 @@ async function transmit(
   }
 }
 
-/** @returns an error where the problem comes in the answer, behind its steps. */
+/** @returns an error if the answer ends with a problem, after its steps. */
 async function readAnswer(response: Response, { onBytes, onStep, signal }: Sent): Promise<unknown> {
   try {
     if (onStep !== undefined) return await readSteps(response, onStep)

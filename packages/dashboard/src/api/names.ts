@@ -1,10 +1,10 @@
 import { listProjects } from './projects.ts'
 import { listTenants } from './tenants.ts'
 
-/** What an id may name. */
+/** The kinds of resources that have names. */
 export type Noun = 'projects' | 'tenants'
 
-/** How many names the service reads at once. */
+/** The most names that the service returns at once. */
 export const namesMost = 50
 
 export interface Named {
@@ -25,7 +25,7 @@ const reads: Record<Noun, ReadNames> = {
   },
 }
 
-/** Reads these projects or tenants. Those that no longer exist are missing. */
+/** Reads the projects or tenants with these ids. The answer lacks those that no longer exist. */
 export async function readNamed(
   noun: Noun,
   ids: readonly string[],
@@ -38,7 +38,7 @@ export async function readNamed(
   return found
 }
 
-/** The names of these projects or tenants. Those that no longer exist have none. */
+/** Reads the names of the projects or tenants with these ids. The answer lacks those that no longer exist. */
 export async function readNames(...asked: Parameters<typeof readNamed>): Promise<Map<string, string>> {
   return new Map(Array.from(await readNamed(...asked), ([id, { name }]) => [id, name]))
 }

@@ -19,12 +19,12 @@ interface BarsProps {
 const step = 10
 const gap = 2
 const height = 100
-/** A bar of something stays visible beside much larger ones. */
+/** The least height of a bar above 0, so that it stays visible beside much larger bars. */
 const least = 2
 
 /**
  * Figures over time as bars with a scale. A bar says its value below the pointer; with the keyboard, the chart is one
- * stop, and arrow keys go from bar to bar. A table is there for those who read without either.
+ * stop, and arrow keys go from bar to bar. A table has the same figures for people who use neither.
  */
 export function Bars({ label, bars }: BarsProps) {
   const most = Math.max(0, ...bars.map(({ value }) => value))
@@ -73,7 +73,7 @@ function Plot({ label, bars, top }: PlotProps) {
         <span>{shortFigure(top / 2)}</span>
         <span>0</span>
       </div>
-      {/* A slider is what readers of screens hand the arrow keys to, and whose value they say after each. */}
+      {/* A slider, because screen readers pass arrow keys to one and read its value after each. */}
       <div
         className={classes.plot}
         role="slider"
@@ -179,7 +179,7 @@ function useCursor(count: number) {
       onBlur: () => setFocus(false),
       onPointerMove: (event: PointerEvent) => setBelow(pointed(event)),
       onPointerLeave: () => setBelow(null),
-      // A finger has no hover: its tap chooses the bar, and the focus keeps it.
+      // A touch screen has no hover: a tap chooses the bar, and the focus keeps it.
       onPointerDown: (event: PointerEvent) => choose(pointed(event)),
     },
   }

@@ -1,4 +1,4 @@
-/** Puts a text on the clipboard. Over plain HTTP, browsers offer only the older way. */
+/** Puts a text on the clipboard. Over plain HTTP, browsers offer only the older API. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -3,7 +3,7 @@ interface Sample {
   readonly code: string
 }
 
-/** How a terminal and a server create something, whole, to paste: no line needs another that is not shown. */
+/** Complete samples to paste that create a resource, from a terminal and from a server. */
 export function createSamples(
   url: string,
   noun: 'projects' | 'tenants' | 'keys',

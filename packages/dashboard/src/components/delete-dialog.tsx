@@ -18,7 +18,7 @@ interface DeleteDialogProps {
   readonly onClose: () => void
 }
 
-/** Deletes what keys belong to, after it has said how many keys end with it. */
+/** Deletes a tenant or project, after the dialog has shown how many keys end with it. */
 export function DeleteDialog({ isOpen, noun, id, name, children, onConfirm, onClose }: DeleteDialogProps) {
   const count = useQuery({
     queryKey: ['keys', 'ending', shownWorkspaceId(), noun, id],

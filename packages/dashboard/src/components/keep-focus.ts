@@ -1,18 +1,18 @@
 /**
  * Keeps the focus where the person works. A browser drops it when a dialog goes away, when a button is disabled while its
- * request runs, or when what was pressed is gone. The next Tab would then start at the top of the page, behind any dialog.
+ * request runs, or when the pressed element is gone. The next Tab would then start at the top of the page, behind any dialog.
  */
 
 const dialogs = '[role="dialog"][aria-modal="true"]'
-/** They close before what they opened does, so nothing returns there. */
+/** Menus and lists of options close before the dialog that they opened, so the focus does not return to them. */
 const passing = '[role="menu"], [role="listbox"]'
 const title = 'h1[tabindex="-1"]'
 
-/** What has the focus; null after the person has left it for nothing. */
+/** The element that has the focus; null after the person has left it and focused nothing else. */
 let focused: HTMLElement | null = null
-/** What had the focus before the open dialog: it returns there. */
+/** The element that had the focus before the open dialog. The focus returns to it. */
 let origin: HTMLElement | null = null
-/** Disabled while its request runs; gets the focus back afterwards, unless the person goes elsewhere. */
+/** A button that is disabled while its request runs. It gets the focus back afterwards, unless the person has focused something else. */
 let paused: HTMLElement | null = null
 
 /** Call it once, before anything is drawn. */
@@ -20,7 +20,7 @@ export function keepFocus(): void {
   document.addEventListener('focusin', ({ target }) => {
     if (target instanceof HTMLElement) note(target)
   })
-  // Before anything draws: what a field shows once the focus has left it must not bring the focus back.
+  // Before anything draws: a message that a field shows when it loses the focus must not bring the focus back.
   const onLeave = ({ relatedTarget }: FocusEvent) => {
     if (relatedTarget !== null) focused = null
   }
@@ -52,7 +52,7 @@ function mend(): void {
 /**
  * Where the focus goes now; null when it stays.
  *
- * @param last what had it
+ * @param last the element that had the focus
  */
 function placeFor(last: HTMLElement): HTMLElement | null {
   const active = document.activeElement

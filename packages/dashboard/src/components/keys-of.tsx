@@ -13,7 +13,7 @@ import { TwoLines } from './two-lines.tsx'
 import { rowsOf, useList } from './use-list.ts'
 import { useNames } from './use-names.ts'
 
-/** What keys belong to: as the API names it, and as the address of the keys screen does. */
+/** The tenant or project of the keys: the filter of the API, and the search parameter of the keys screen. */
 const owners = {
   tenant: { field: 'tenant_id', other: 'project_id', header: 'Project', names: 'projects' },
   project: { field: 'project_id', other: 'tenant_id', header: 'Tenant', names: 'tenants' },
@@ -40,7 +40,7 @@ export function KeysOf({ noun, id, env, most }: KeysOfProps) {
       header: 'Key',
       isTall: true,
       cell: ({ id, name, display_prefix }) => (
-        // Keys that replaced each other have the same name, so what they begin with stands below it.
+        // Keys that replaced each other have the same name, so their prefixes stand below it.
         <TwoLines
           first={
             // The screens of keys are in a folder of screens, so their addresses are plain texts here.

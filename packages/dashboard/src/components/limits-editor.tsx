@@ -10,9 +10,9 @@ interface LimitsEditorProps {
   readonly label: string
   readonly value?: readonly LimitDraft[]
   readonly onChange: (drafts: LimitDraft[]) => void
-  /** What a form found; it also marks the fields. */
+  /** The fault that a form found. The fields are marked too. */
   readonly error?: ReactNode
-  /** From `getInputProps`, by which a form finds the field. */
+  /** From `getInputProps`: a form finds the field by it. */
   readonly 'data-path'?: string
 }
 
@@ -23,7 +23,7 @@ const algorithms = choicesOf<RateLimit['algorithm']>({ sliding: 'sliding', fixed
 const scopes = choicesOf<RateLimit['scope']>({ key: 'per key', tenant: 'per tenant' })
 
 /**
- * Edits rate limits, each said in words. In a controlled form:
+ * Edits rate limits, each of which also stands in words. In a controlled form:
  * `<LimitsEditor label="Limits" {...form.getInputProps('rate_limits')} />`.
  */
 export function LimitsEditor({ label, value = [], onChange, error, 'data-path': path }: LimitsEditorProps) {

@@ -14,9 +14,9 @@ export interface Column<Item> {
   readonly isNumber?: boolean
   /** A cell of two lines, whose skeleton is as high. */
   readonly isTall?: boolean
-  /** Left out below this width, where the row's own page has it. */
+  /** The column is left out below this width; the row's own page has its value. */
   readonly from?: 'sm' | 'md' | 'lg'
-  /** Sorts by this, once every row is there: one page of many is never sorted as if it were all. */
+  /** Sorts by this value, once every row is loaded: a part of the rows is never sorted as if it were all. */
   readonly sortBy?: (item: Item) => SortValue
 }
 
@@ -38,7 +38,7 @@ interface ListTableProps<Item> {
   readonly isEndless?: boolean
   /** Stands at the end in place of the next page, where another screen has all rows. */
   readonly more?: ReactNode
-  /** How many rows stand there while it loads: about as many as will be there, where something follows below. */
+  /** How many rows of skeletons stand there while the list loads. Where content follows below: about as many as will come. */
   readonly rowsWaiting?: number
 }
 
@@ -99,7 +99,7 @@ export function ListTable<Item>(props: ListTableProps<Item>) {
 interface MoreProps {
   readonly isEndless: boolean
   readonly isBusy: boolean
-  /** The columns sort once every row is there. */
+  /** The columns sort once every row is loaded. */
   readonly isSortable: boolean
   readonly onMore: () => void
 }
@@ -124,11 +124,11 @@ function More({ isEndless, isBusy, isSortable, onMore }: MoreProps) {
   )
 }
 
-/** In pixels, about as what will stand there: the columns share the width of the table by them, as they do later. */
+/** Widths of skeletons in pixels, near those of the values to come, so that the columns keep their widths. */
 const widthsWaiting = { first: 168, other: 72 }
 
 interface FrameProps<Item> extends ListTableProps<Item> {
-  /** Null while they load. */
+  /** Null while the rows load. */
   readonly rows: readonly Item[] | null
   readonly sorting?: Sorting
   /** Undefined: there are more rows than these, which the service has sorted. */

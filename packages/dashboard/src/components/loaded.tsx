@@ -7,7 +7,7 @@ import { Trouble } from './trouble.tsx'
 
 interface LoadedProps<Data> {
   readonly query: UseQueryResult<Data, Error>
-  /** Skeletons with the size of what will stand there. */
+  /** Skeletons with the size of the content to come. */
   readonly skeleton: ReactNode
   /** The noun for the page of something that does not exist: "key". */
   readonly noun?: string

@@ -15,7 +15,7 @@ export const faultOfOptionalName = (text: string): string | null => faultOf(text
 
 export const faultOfLogoText = (text: string): string | null => faultOf(text, 'The text')
 
-/** A stored name may be older than the rule. It stays while it is not touched. */
+/** A stored name may be older than the rule. An unchanged name is not judged. */
 export const unlessStored =
   (stored: string, rule: (text: string) => string | null) =>
   (text: string): string | null =>

@@ -7,7 +7,7 @@ import { useSending } from './use-sending.ts'
 interface OverlapFormProps {
   /** When the old key ends without a rotation. */
   readonly expiresAt: string | null
-  /** Ends with the new key; the form shows why it did not otherwise. */
+  /** Resolves with the new key. The form shows why it failed otherwise. */
   readonly onRotate: (overlapHours: number) => Promise<void>
   readonly onClose: () => void
 }

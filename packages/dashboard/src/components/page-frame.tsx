@@ -5,7 +5,7 @@ import { paletteStore } from './palette-store.ts'
 
 interface PageFrameProps {
   readonly title: string
-  /** The title comes with an answer: on a phone the action stands below it from the start, and so moves nothing. */
+  /** True if the title comes with an answer. On a phone the action then stands below the title from the start, so that nothing moves. */
   readonly isNamedLater?: boolean
   /** The one primary action of the screen. */
   readonly action?: ReactNode

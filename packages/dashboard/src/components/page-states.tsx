@@ -25,7 +25,7 @@ export function PageFailed({ error }: { error: unknown }) {
   )
 }
 
-/** Not even the shell could be shown, such as when the service cannot be reached. */
+/** The shell itself could not be shown, for example because the service cannot be reached. */
 export const ShellFailed = ({ error }: { error: unknown }) => (
   <main>
     <PageFailed error={error} />

@@ -14,11 +14,11 @@ interface RowAction {
 }
 
 interface RowMenuProps {
-  /** What the row is, for those who do not see where the button stands: "Billing". */
+  /** The name of the row, for people who do not see where the button stands: "Billing". */
   readonly name: string
   /** The page of the row. */
   readonly page: string
-  /** Texts to copy, by what they are: `id`. */
+  /** Texts to copy, by their names: `id`. */
   readonly copied: Readonly<Record<string, string>>
   /** What the person may do. */
   readonly actions: readonly RowAction[]

@@ -6,7 +6,7 @@ const lengthMax = 200
  * The rule for the scopes of a field, for `validate` of a form. The service names the place of a fault; the field has one
  * message for all. Null: the scopes are right.
  *
- * @param stored scopes that are there already. They stay.
+ * @param stored the scopes that the key has already. They are not judged.
  */
 export const ruleOfScopes =
   (stored: readonly string[] = []) =>

@@ -15,7 +15,7 @@ const pauseMs = 250
 /** What the service accepts. */
 const lengthMax = 64
 
-/** Searches a list while a person types. It holds the text; the address has what is searched for. */
+/** Searches a list while a person types. The field holds the typed text; the address holds the search. */
 export function SearchField({ label, value, onSearch }: SearchFieldProps) {
   const [typed, setTyped] = useState(value)
   const [searched, setSearched] = useState(value)
@@ -24,7 +24,7 @@ export function SearchField({ label, value, onSearch }: SearchFieldProps) {
     setSent(text)
     onSearch(text)
   }, pauseMs)
-  // The address changed by other means, such as "Clear filters". What was typed since a search stays.
+  // The address changed by other means, such as "Clear filters". A text that was typed since the search stays.
   if (searched !== value) {
     setSearched(value)
     if (value !== sent) {

@@ -7,8 +7,8 @@ import { useBackAsks } from './use-back-asks.ts'
 
 interface SecretDialogProps {
   /**
-   * Null: the dialog is closed. Empty: the answer with the secret was lost, and the service repeated it without. The caller
-   * forgets the secret when the dialog closes.
+   * Null: the dialog is closed. Empty: the answer with the secret was lost, and the service repeated its answer without the secret.
+   * The caller forgets the secret when the dialog closes.
    */
   readonly secret: string | null
   readonly title: string
@@ -16,7 +16,7 @@ interface SecretDialogProps {
   readonly noun: string
   /** How to get another secret when this one was lost. */
   readonly ifLost: string
-  /** What to try it with, below the secret. */
+  /** How to try the secret, shown below it. */
   readonly children?: ReactNode
   readonly onClose: () => void
 }
@@ -28,7 +28,7 @@ export function SecretDialog({ secret, ...rest }: SecretDialogProps) {
   return <OpenSecretDialog key={secret} secret={secret} {...rest} />
 }
 
-/** Says that a secret exists which nobody has seen. */
+/** Tells the person that a secret exists which nobody has seen. */
 const LostSecret = ({ title, noun, ifLost, onClose }: Omit<SecretDialogProps, 'secret'>) => (
   <Modal opened title={title} onClose={onClose} closeButtonProps={{ 'aria-label': 'Close' }}>
     <Stack gap="md">

@@ -10,7 +10,7 @@ interface TroubleProps {
   readonly onRetry?: (() => void) | undefined
 }
 
-/** Why something did not work: what the service says, its page about that, and the id for the operator. */
+/** Why an action failed: the message of the service, the page about its code, and the request id for the operator. */
 export function Trouble({ error, onRetry }: TroubleProps) {
   const known = error instanceof ApiError ? error : null
   const isOffline = known?.status === 0

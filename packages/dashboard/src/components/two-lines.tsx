@@ -6,7 +6,7 @@ interface TwoLinesProps {
   readonly second: ReactNode
 }
 
-/** A cell of a table with what belongs to its text below it. */
+/** A cell of a table with a second text below its first. */
 export const TwoLines = ({ first, second }: TwoLinesProps) => (
   <>
     <span className={classes.first}>{first}</span>

@@ -19,7 +19,7 @@ export function useFormAction<Values extends Record<string, unknown>>(
   action: (values: Values) => Promise<void>,
   explain: (error: ApiError) => Partial<Record<keyof Values & string, string>> = () => ({}),
 ): FormAction {
-  /** Returns what no field explains. */
+  /** Returns the part of the failure that no field shows. */
   function show(error: unknown): unknown {
     if (!(error instanceof ApiError)) return error
     const names = Object.keys(form.getValues())

@@ -33,5 +33,5 @@ export const useList = <Item, Query extends object>(
     getNextPageParam: page => page.next_cursor ?? undefined,
   })
 
-/** The rows of all pages that are there. */
+/** The rows of all loaded pages. */
 export const rowsOf = <Item>({ data }: List<Item>): Item[] => data?.pages.flatMap(page => page.data) ?? []

@@ -3,7 +3,7 @@ import { type Noun, namesMost, readNames } from '../api/names.ts'
 import { shownWorkspaceId } from '../session/workspace.ts'
 
 const freshMs = 60_000
-/** Repeats of failed reads come together too, though each has its own timer. */
+/** For how long ids are collected. Repeats of failed reads share a call too, although each has its own timer. */
 const collectMs = 10
 
 /**

@@ -3,7 +3,7 @@ import { listMembers } from '../api/members.ts'
 import { readAll } from '../api/read-all.ts'
 import { shownWorkspaceId } from '../session/workspace.ts'
 
-/** All members of the workspace. Empty until they are there. */
+/** All members of the workspace. Empty until they are loaded. */
 export function usePeople(isNeeded = true) {
   const { data, error, isFetching } = useQuery({
     queryKey: ['members', 'all', shownWorkspaceId()],

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 
-/** How an action is, that a form or a button began. */
+/** The state of an action that a form or a button began. */
 export interface Sending {
   readonly isBusy: boolean
-  /** What went wrong and no field explains; null when there is nothing. */
+  /** The failure that no field shows; null if there is none. */
   readonly trouble: unknown
 }
 

@@ -4,11 +4,11 @@ import classes from './working.module.css'
 
 interface PanelProps {
   readonly children: ReactNode
-  /** In red, and said at once. */
+  /** The text is red, and screen readers read it at once. */
   readonly isFault?: boolean
 }
 
-/** What a longer work came to, or how far it is. */
+/** The result of a longer action, or its progress. */
 export const Panel = ({ children, isFault = false }: PanelProps) => (
   <div className={isFault ? classes.broken : classes.panel} role={isFault ? 'alert' : 'status'}>
     {children}
@@ -17,13 +17,13 @@ export const Panel = ({ children, isFault = false }: PanelProps) => (
 
 interface WorkingProps {
   readonly children: ReactNode
-  /** How much of the whole is done; without it the bar has no end. */
+  /** How much is done, of `max`; without it the bar is indeterminate. */
   readonly done?: { readonly value: number; readonly max: number }
-  /** Ends it early. */
+  /** Cancels the action. */
   readonly onStop?: () => void
 }
 
-/** What is under way. */
+/** The running action. */
 export const Working = ({ children, done, onStop }: WorkingProps) => (
   <Panel>
     <div className={classes.line}>

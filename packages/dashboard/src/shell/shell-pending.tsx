@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core'
 import classes from './shell-pending.module.css'
 
-/** The shell before the service has said who is signed in: the same places, empty. */
+/** The shell before the service has answered who is signed in: the same places, empty. */
 export const ShellPending = () => (
   <div className={classes.shell} aria-busy="true">
     <div className={classes.header} />

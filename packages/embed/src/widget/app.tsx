@@ -27,17 +27,17 @@ type Open =
 
 export function App({ keyring, words, density }: AppProps) {
   const [, redraw] = useState({})
-  // Before any answer can come.
+  // Subscribes before any answer can come.
   useLayoutEffect(() => keyring.subscribe(() => redraw({})), [keyring])
   useLayoutEffect(() => hear(globalThis, ['visibilitychange', 'online'], keyring.wake), [keyring])
   const shown = keyring.shown()
   const self = useRef<HTMLDivElement>(null)
   const root = self.current?.getRootNode() as ShadowRoot | undefined
-  // Drawing may take what has the focus away.
+  // Drawing may remove the element that has the focus.
   const giveBack = root?.activeElement ? keepPlace(root) : null
   useLayoutEffect(() => giveBack?.())
   const { accent, radius } = shown.session?.theme ?? {}
-  // Without a theme, properties that the page has by these names must not get in: `all` resets none.
+  // Without a theme, properties of the page with these names must not apply: `all` does not reset custom properties.
   const theme = {
     '--theme-accent': accent ?? 'initial',
     '--theme-radius': radius == null ? 'initial' : `${radius}px`,
@@ -52,7 +52,7 @@ export function App({ keyring, words, density }: AppProps) {
       lang={words.language}
       dir={words.dir}
     >
-      {/* With another tenant, nothing of the one before stays. */}
+      {/* Another key for another tenant: no state of the tenant before stays. */}
       <Keys key={shown.tenants} shown={shown} at={{ words, keyring }} />
     </div>
   )

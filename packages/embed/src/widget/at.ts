@@ -1,10 +1,10 @@
 import type { Keyring } from './keyring.ts'
 import type { Words } from './words/words.ts'
 
-/** What every part of one widget has around it. */
+/** What the parts of one widget share. */
 export interface At {
   readonly words: Words
   readonly keyring: Keyring
-  /** Whether dates are shown; until then their place is kept. */
+  /** Whether dates are shown; until then their space stays empty. */
   readonly hasDates?: boolean
 }

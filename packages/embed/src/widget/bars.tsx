@@ -4,7 +4,7 @@ import type { At } from './at.ts'
 const barWidth = 4
 const height = 28
 
-/** Requests of 30 days, a bar for each. They are asked for when the row comes into view. */
+/** Requests of 30 days, a bar for each day. The figures are asked for when the row comes into view. */
 export function Bars({ at, id }: { at: At; id: string }) {
   const { words, keyring } = at
   const self = useRef<HTMLDivElement>(null)
@@ -18,7 +18,7 @@ export function Bars({ at, id }: { at: At; id: string }) {
     watch.observe(self.current)
     return () => watch.disconnect()
   }, [id, keyring.shown()])
-  // What cannot be had is left out: the key itself works.
+  // Figures that cannot be loaded are left out: the key itself works.
   if (usage == null) return <div ref={self} class="use" part="usage" />
   const { data, total, estimated } = usage
   const most = data.reduce((one, other) => (other.request_count > one.request_count ? other : one), {

@@ -19,8 +19,8 @@ interface ChangeDialogProps {
 }
 
 /**
- * A form for one change at a time. A failure is shown where it was asked for; the fields stay as they are. It stays open until the
- * change is answered: a late answer would close another dialog, and a key that is shown only once with it.
+ * A form for one change at a time. A failure is shown in the form; the fields stay as they are. The form stays open until the
+ * change is answered: a late answer would close the next dialog, which may show a key that is shown only once.
  */
 export function ChangeDialog({ at, title, action, kind, make, onClose, children }: ChangeDialogProps) {
   const [trouble, setTrouble] = useState<EmbedError | null>(null)
@@ -35,7 +35,7 @@ export function ChangeDialog({ at, title, action, kind, make, onClose, children 
       await make()
     } catch (error) {
       if (!isEmbedError(error)) throw error
-      // It may have happened: the list behind the dialog shows it.
+      // The change may have happened: the list behind the dialog shows it.
       if (error.isOutcomeUnknown) void at.keyring.load()
       setTrouble(error)
     } finally {

@@ -5,12 +5,12 @@ import { keepPlace } from './place.ts'
 
 interface DialogProps {
   readonly title: ComponentChildren
-  /** Asked for by Esc or the system; the dialog stays open until it is no longer drawn. */
+  /** Called when Esc or the system asks to close the dialog. The dialog stays open until the caller no longer draws it. */
   readonly onClose: () => void
   readonly children: ComponentChildren
 }
 
-/** A modal dialog of the browser: it holds the focus, and gives it back to what opened it. */
+/** A modal dialog of the browser. It holds the focus, and gives the focus back to the element that opened the dialog. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const self = useRef<HTMLDialogElement>(null)
   useLayoutEffect(() => {
@@ -19,12 +19,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     const root = dialog.getRootNode() as ShadowRoot
     const giveBack = keepPlace(root)
     dialog.showModal()
-    // A browser may close it in spite of `cancel`, for example when Esc is pressed twice.
+    // A browser may close the dialog in spite of `cancel`, for example when Esc is pressed twice.
     const leave = hear(dialog, ['close'], () => dialog.isConnected && dialog.showModal())
     return () => {
       leave()
       dialog.close()
-      // What opened it may be gone, like the row of a revoked key.
+      // The element that opened the dialog may be gone, like the row of a revoked key.
       giveBack()
     }
   }, [])
@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     onClose()
   }
   const onKey = (event: KeyboardEvent) => {
-    // To the page, the element is the target, so its shortcuts would take letters that are typed in a field.
+    // The page sees the element as the target of a key press, so shortcuts of the page would take letters that are typed in a field.
     event.stopPropagation()
     if (event.type === 'keydown' && event.key === 'Escape' && !event.isComposing) ask(event)
   }
@@ -47,7 +47,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       onKeyPress={onKey}
       onKeyUp={onKey}
     >
-      {/* One dialog at a time, in a shadow root with names for itself. */}
+      {/* The id is unique: the shadow root shows one dialog at a time. */}
       <h3 id="title" part="dialog-title">
         <bdi>{title}</bdi>
       </h3>

@@ -13,13 +13,13 @@ interface EditDialogProps {
   readonly onDone: () => void
 }
 
-/** The day of a moment where the person is, as fields for dates have it. */
+/** The day of a moment in the person's time zone, in the form of a date field. */
 function dayAt(moment: number): string {
   const minutesBehind = new Date(moment).getTimezoneOffset()
   return new Date(moment - minutesBehind * 60_000).toISOString().slice(0, 10)
 }
 
-/** Sends what the person has changed, and nothing else: an end that is left alone keeps its time of day. */
+/** Sends only the fields that the person has changed: an unchanged expiry keeps its time of day. */
 export function EditDialog({ at, of: key, onClose, onDone }: EditDialogProps) {
   const { words, keyring } = at
   const oldName = key.name ?? ''
@@ -30,7 +30,7 @@ export function EditDialog({ at, of: key, onClose, onDone }: EditDialogProps) {
   const make = async () => {
     const changes = {
       ...(name !== oldName && { name: name.trim() || null }),
-      // With the end of that day where the person is.
+      // At the end of that day in the person's time zone.
       ...(end !== oldEnd && { expires_at: new Date(`${end}T23:59:59.999`).toISOString() }),
     }
     if (Object.keys(changes).length === 0) return onClose()

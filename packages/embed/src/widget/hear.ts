@@ -1,4 +1,8 @@
-/** Hears events until the answer is called. */
+/**
+ * Listens to events.
+ *
+ * @returns a function that stops listening
+ */
 export function hear(
   target: EventTarget,
   names: readonly string[],

@@ -7,7 +7,7 @@ interface KeyRowProps {
   readonly at: At
   readonly of: EmbedKey
   readonly can: EmbedSession['can']
-  /** Whether the list has its successor: newer than the key, a successor that is missing there is revoked. */
+  /** Whether the list has the successor of the key. A list has newer keys first, so a successor that is missing is revoked. */
   readonly isReplaced: boolean
   readonly onEdit: () => void
   readonly onRotate: () => void
@@ -48,7 +48,7 @@ export function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onRevok
       <Bars at={at} id={key.id} />
       {can.write ? (
         <div class="actions" part="actions">
-          {/* A service that is older than the widget says nothing of `update`. */}
+          {/* A service that is older than the widget sends no `update`. */}
           {can.update && !isOver ? (
             <button
               type="button"

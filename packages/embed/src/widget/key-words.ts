@@ -13,7 +13,7 @@ export const hasEnded = ({ expires_at }: EmbedKey, now: number): boolean =>
 /** When the key was made and used, and until when it works. */
 export function lifeOf(key: EmbedKey, { words, keyring, hasDates }: At): string[] {
   const { created_at, last_used_at, expires_at, rotated_to } = key
-  // A text of about that length keeps the place of a date.
+  // A text of about the same length holds the space of a date.
   const date = hasDates ? words.day : (iso: string) => iso.slice(0, 11)
   const moment = hasDates ? words.moment : (iso: string) => iso
   const lines = [

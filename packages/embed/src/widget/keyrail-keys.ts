@@ -26,7 +26,7 @@ export interface KeyrailProps {
   messages?: Messages | null
 }
 
-/** Also imported where there is no DOM, for example while a server renders the page. */
+/** This module is also imported where there is no DOM, for example while a server renders the page. */
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement
 
 let sheet: CSSStyleSheet | undefined
@@ -40,12 +40,12 @@ export const setServedFrom = (url: string): void => {
 interface Running {
   readonly client: EmbedClient
   readonly keyring: Keyring
-  /** What it was made from; with another address it starts again. */
+  /** The client or the address that the keyring was made from. Another one makes another keyring. */
   readonly madeFrom: unknown
-  /** Whether it ends with the element; a client that the page gives is the page's. */
+  /** Whether the client ends with the element; a client that the page gives does not. */
   readonly isOwn: boolean
-  /** Ends what the keyring hears of tokens. */
-  readonly unhear: (() => void) | undefined
+  /** Stops telling the keyring of new tokens. */
+  readonly unsubscribe: (() => void) | undefined
 }
 
 /**
@@ -214,14 +214,14 @@ export class KeyrailKeys extends Base {
     if (client === null) return
     const keyring = createKeyring(client, (name, detail) => this.#emit(name, detail))
     // A client that a test of the page has made may have no tokens.
-    const unhear = client.onTokenChange?.(keyring.onTokenChange)
-    this.#running = { client, keyring, madeFrom, isOwn: this.#client === null, unhear }
+    const unsubscribe = client.onTokenChange?.(keyring.onTokenChange)
+    this.#running = { client, keyring, madeFrom, isOwn: this.#client === null, unsubscribe }
     void keyring.load()
   }
 
   #stop(): void {
     if (this.shadowRoot !== null) render(null, this.shadowRoot)
-    this.#running?.unhear?.()
+    this.#running?.unsubscribe?.()
     if (this.#running?.isOwn) this.#running.client.close()
     this.#running = null
   }

@@ -18,7 +18,7 @@ export function SecretDialog({ at, secret: { key, oldEndsAt }, onClose }: Secret
   const [isAsking, setAsking] = useState(false)
   const [copied, setCopied] = useState<'copied' | 'copyFailed' | null>(null)
   const shown = useRef<HTMLElement>(null)
-  // As soon as the person sees it: a page may be left before the browser paints again.
+  // At once: the person may leave the page before the browser paints again.
   useLayoutEffect(
     () => (isStored ? undefined : hear(globalThis, ['beforeunload'], event => event.preventDefault())),
     [isStored],
@@ -30,7 +30,7 @@ export function SecretDialog({ at, secret: { key, oldEndsAt }, onClose }: Secret
       await navigator.clipboard.writeText(key)
       setCopied('copied')
     } catch {
-      // A frame without permission, or a page without HTTPS: the older way may still work.
+      // In a frame without permission, or on a page without HTTPS, the older API may still work.
       if (shown.current !== null) getSelection()?.selectAllChildren(shown.current)
       setCopied(document.execCommand('copy') ? 'copied' : 'copyFailed')
     }

@@ -44,7 +44,7 @@ interface TroubleProps {
   readonly isBusy: boolean
 }
 
-/** Why the keys cannot be shown, and the way on. What passes by itself is tried again by itself. */
+/** Why the keys cannot be shown, and what to do. A passing failure is tried again by itself. */
 export function Trouble({ at, trouble, onRetry, isBusy }: TroubleProps) {
   const { words } = at
   const left = useWait(trouble, onRetry)

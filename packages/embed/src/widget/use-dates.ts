@@ -3,8 +3,8 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 let isMade = false
 
 /**
- * Whether dates may be formatted. The first formatter of a page takes the browser longer than all else until rows are shown, so the
- * first rows are painted without their dates.
+ * Whether dates may be formatted. To make its first formatter of dates takes a browser longer than to draw the rows, so the first rows are
+ * painted without their dates.
  */
 export function useDates(hasRows: boolean): boolean {
   const [, redraw] = useState({})

@@ -2,12 +2,12 @@ import { useState } from 'preact/hooks'
 import type { FieldFault } from '../errors.ts'
 import type { Words } from './words/words.ts'
 
-/** What the service has refused of a form, by field. */
+/** The faults that the service has found in a form, by field. */
 export function useFaults(words: Words) {
   const [faults, setFaults] = useState<readonly FieldFault[]>([])
   const isRefused = (path: string) => faults.some(one => one.path === path)
   return {
-    /** For a form that changes. */
+    /** Call it when the person changes the form. */
     forgive: () => setFaults([]),
     async learnFrom<T>(asked: Promise<T>): Promise<T> {
       setFaults([])

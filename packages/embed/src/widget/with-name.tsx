@@ -2,7 +2,7 @@ import type { EmbedKey } from '../types.ts'
 import { nameOf } from './key-words.ts'
 import type { Words } from './words/words.ts'
 
-/** A text with the name of a key in it. Isolated, a name of any script, or with marks of direction, turns nothing around it. */
+/** A text with the name of a key in it. The name is isolated, so that its script, or marks of direction in it, change nothing around it. */
 export const withName = (
   name: 'editNamed' | 'rotateNamed' | 'revokeNamed' | 'revokeAsk',
   key: EmbedKey,

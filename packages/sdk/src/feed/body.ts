@@ -20,7 +20,7 @@ interface Head {
   unreadable: Unreadable[]
   /** The requested features that the service gives. */
   features: string[]
-  /** Whether it knows features, and gives no labels to a node that asks for them. */
+  /** Whether the service knows features, and gives no labels to a node that asks for them. */
   isUnlabelled: boolean
   /** Whether the service takes reports of refusals. */
   takesRefusals: boolean
@@ -39,7 +39,7 @@ type Change = { upsert: StoredKey } | { gone: KeyNames; cause: string | undefine
 export interface Delta extends Head {
   kind: 'delta'
   since: number
-  /** For how long it was held before the service last looked at the version; 0 if it does not say. */
+  /** For how long the service held the answer before it last looked at the version; 0 if the answer does not say. */
   heldMs: number
   /** Null: the delta has a change of an unknown kind, so a snapshot is needed. */
   changes: Change[] | null
@@ -72,7 +72,7 @@ export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
     : { kind: 'delta', ...head, heldMs: readHeld(body), ...readChanges(body, version, scope) }
 }
 
-/** Those with names or with the `meta` of tenants, for which a secret key needs a permission. */
+/** The features with names or with the `meta` of tenants, for which a secret key needs a permission. */
 const labelled = ['labels', 'meta', 'names']
 
 function readFeatures(

@@ -29,7 +29,7 @@ export type FeedClient = (request: FeedRequest) => Promise<FeedAnswer>
 
 /**
  * One exchange with the feed. No request is conditional, because a cache could answer it without the service. For the same
- * reason each has a parameter that never repeats, which the service ignores.
+ * reason each request has a parameter that never repeats, which the service ignores.
  */
 export function createFeedClient(options: HttpCallerOptions): FeedClient {
   const call = createHttpCaller(options)
@@ -51,7 +51,7 @@ export function createFeedClient(options: HttpCallerOptions): FeedClient {
     }).catch((error: KeyrailError) => {
       throw error.code === 'aborted' ? closedError() : error
     })
-    // Two caches in a row may each add one.
+    // Two caches in a row may each add an `Age`.
     const ages = answer.headers.get('age')?.split(',') ?? []
     const applied = answer.headers.get('preference-applied') ?? ''
     return {

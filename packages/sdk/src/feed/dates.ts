@@ -35,7 +35,7 @@ export class Dates {
   }
 }
 
-/** The headers prove nothing, but they hint at what lies between. */
+/** These headers prove nothing, but they hint at a proxy or cache between node and service. */
 function hintOf({ generatedAt, date, ageSeconds }: AnswerTimes): string {
   if (ageSeconds > 0) return `, and its Age is ${ageSeconds} s`
   return date !== undefined && date - generatedAt > LATE_MS ? ', although something gave it a newer Date' : ''

@@ -6,15 +6,15 @@ const QUIET_MAX_MS = 3_600_000
 
 /**
  * Decides for how long the service may hold each answer. A proxy may give up before the service answers, so after any
- * failure the next polls are plain until one succeeds, and then the hold is half as long as the one that failed. It grows
- * slowly, and ever more slowly while it fails, because the proxy may be fixed by now or never was the cause.
+ * failure the next polls are plain until one succeeds, and then the hold is half as long as the hold that failed. Holds grow
+ * slowly, and ever more slowly while they fail, because the proxy may be fixed by now or never was the cause.
  */
 export class Hold {
   #mostSeconds = WAIT_MAX_SECONDS
   #growsAt = Number.POSITIVE_INFINITY
   /** The last poll failed. */
   #isPlain = false
-  /** Holds that failed since one was longer. */
+  /** How many holds have failed since one lasted longer than the last that failed. */
   #failures = 0
   #failedAfterMs = 0
   #seconds = 0
@@ -42,7 +42,7 @@ export class Hold {
     return this.#mostSeconds < WAIT_MAX_SECONDS ? this.#mostSeconds * 1_000 : Number.POSITIVE_INFINITY
   }
 
-  /** The answer can be read. What fails after that has nothing to do with the hold. */
+  /** The answer can be read. A failure after that has nothing to do with the hold. */
   answered(now: number): void {
     this.#tookMs = now - this.#askedAt
   }

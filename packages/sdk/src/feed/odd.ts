@@ -27,7 +27,7 @@ export const dateBack = (byMs: number): KeyrailError =>
     `The time of the service's answers went back by ${Math.round(byMs / 1_000)} s: a cache returned an old answer, or a clock was set back`,
   )
 
-/** @param goesOn whether the walk goes on; otherwise it was given up */
+/** @param goesOn whether the walk goes on; false: the node gave the walk up */
 export function slowSnapshot(pages: number, tookMs: number, goesOn: boolean): KeyrailError {
   const so = `A snapshot has taken ${Math.round(tookMs / 1_000)} s and ${pages} pages so far`
   const then = goesOn

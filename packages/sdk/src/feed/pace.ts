@@ -21,7 +21,7 @@ export interface Polled {
   outcome: 'snapshot' | 'delta' | 'unchanged'
   /** Whether the service holds unchanged answers as requested. */
   waits: boolean
-  /** More may have changed since, because the snapshot had several pages. */
+  /** Keys may have changed since, because the snapshot had several pages. */
   more: boolean
   /** The first snapshot of a process. The next poll finds out whether the service holds answers. */
   first: boolean

@@ -11,7 +11,7 @@ import type { Scope } from './record.ts'
 
 export type SyncResult = Omit<Polled, 'unphased' | 'tookMs'>
 
-/** What a node holds, for the next process to continue from. */
+/** The keys that a node holds, from which the next process continues. */
 export interface Kept {
   store: Store
   version: number

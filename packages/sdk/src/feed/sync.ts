@@ -16,7 +16,7 @@ import { Reseeds } from './reseeds.ts'
 import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
 
-/** Undefined for an error that comes when the work is over anyway; other errors are thrown. */
+/** Undefined for an error of work that is over anyway; any other error is thrown. */
 const unless =
   (isOver: () => boolean) =>
   (error: unknown): undefined => {
@@ -24,8 +24,8 @@ const unless =
   }
 
 /**
- * The part of the time that keys are served after which a walk is given up: what it brings counts from its beginning. If no
- * keys are served, nothing goes stale meanwhile, and a large project over a slow network becomes ready in the end.
+ * After this part of the time that keys are served, the node gives a walk up: the keys of a walk count as confirmed when it began.
+ * If no keys are served, nothing goes stale meanwhile, and a large project over a slow network becomes ready in the end.
  */
 const WALK_MOST = 0.9
 const WALK_MOST_UNSERVED = 10
@@ -47,7 +47,7 @@ export class Sync {
   workspaceId: string | undefined
   /** The served keys come from an earlier process, and no answer has confirmed them yet. */
   #isResumed = false
-  /** The last answer was old. The next one is not held, so that it soon shows what is true. */
+  /** The last answer was old. The next answer is not held, so that it soon shows the current version. */
   #isInDoubt = false
   readonly #reseeds = new Reseeds()
   readonly #hold = new Hold()
@@ -147,7 +147,7 @@ export class Sync {
     const { maxKeys } = store
     applyDelta(answer, { store, ended: this.#ended, quota: settings })
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
-    // What was answered before the request came from a cache, with all that it says. No answer confirms what comes after its receipt.
+    // An answer that is older than its request came from a cache, also its time. No answer confirms keys for later than its receipt.
     store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
     this.#report(answer.unreadable)
     const isNew = answer.version !== version || answer.changes.length > 0
@@ -228,7 +228,7 @@ export class Sync {
       isEnded: digest => this.#ended.refusalOf(digest) !== undefined,
       signal,
     })
-    // Such as from a cache. Keys that live are not replaced by older ones.
+    // Pages of a cache may be older. Keys that live are not replaced by older ones.
     const lateMs = clock.monotonic() - confirmedAt
     if (lateMs >= settings.cachedTtlMs && (this.lifeMs ?? 0) > 0) throw cachedAnswer(lateMs)
     if (last.deleted) {

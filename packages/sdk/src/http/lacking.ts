@@ -6,7 +6,7 @@ const code = 'insufficient_permission'
 export const isLacking = (error: unknown): error is KeyrailError =>
   error instanceof KeyrailError && error.code === code
 
-/** What follows for requests, and what to do, after what the service said. */
+/** The consequence for requests, and the remedy; added to the message of the service. */
 const outcomes = {
   limiter: 'Requests pass without limits: give it the preset node, or say limiter: false',
   usage: 'Requests are not counted: give it the preset node, or say usage: false',

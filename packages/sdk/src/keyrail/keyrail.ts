@@ -79,7 +79,7 @@ class LazyKeyrail implements Keyrail {
   readonly #settings: KeyrailSettings
   readonly #made: Partial<Parts> = {}
   readonly #permissions: Permissions
-  /** One for each part, so that what `ready()` said is not said again by a request. */
+  /** One for each part, so that a request does not report again what `ready()` has reported. */
   readonly #reports: Readonly<Record<GuardPart, Reports>>
   #closing: Promise<void> | undefined
 

@@ -236,7 +236,7 @@ const notReadyInTime = (milliseconds: number, last: KeyrailError | undefined): K
     `No keys were loaded within ${milliseconds} ms: ${last?.message ?? 'the service has not answered yet'}`,
   )
 
-/** Deno needs a permission for it. */
+/** Undefined where Deno has no permission to read the host name. */
 function nameOfHost(): string | undefined {
   try {
     return hostname()
@@ -245,7 +245,7 @@ function nameOfHost(): string | undefined {
   }
 }
 
-/** Imported only if needed, so that the rest runs without a disk. */
+/** Imports the disk only if needed, so that a keyring runs without one. */
 async function openDiskCache(
   settings: Settings,
   deps: Omit<DiskCacheDeps, 'settings'>,

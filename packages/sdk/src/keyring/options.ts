@@ -133,7 +133,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   const project = readProject(options.project)
 
   const pollIntervalMs = readInteger('pollIntervalMs', options.pollIntervalMs ?? 5_000, 100, DAY_MS)
-  // At most 60 s: the service assumes that a node from which it has not heard for 90 s serves no keys.
+  // At most 60 s: the service assumes that a node without a request for 90 s serves no keys.
   const cachedTtlMs = readInteger('cachedTtlMs', options.cachedTtlMs ?? 60_000, 100, 60_000)
   if (cachedTtlMs <= pollIntervalMs) throw new TypeError('cachedTtlMs must be greater than pollIntervalMs')
   const { readyTimeoutMs } = options
@@ -195,7 +195,7 @@ const featureOf = {
   names: 'names',
 } as const
 
-/** What belongs to the vendor and is in every verdict. Names, and the `meta` of tenants, need a permission. */
+/** Features with the vendor's own data that are in every verdict. Names, and the `meta` of tenants, need a permission. */
 const ours: ReadonlySet<string> = new Set<keyof typeof featureOf>(['externalId', 'keyMeta'])
 
 function readFeatures(options: KeyringOptions): string[] {

@@ -20,7 +20,7 @@ export interface SubscriptionParts {
   clock: Clock
   reports: Reports
   time: ServiceTime
-  /** What counts the refusals of the process; without it, none are counted. */
+  /** Counts the refusals of the process; without it, none are counted. */
   counts?: RefusalCounts
 }
 

@@ -37,7 +37,7 @@ interface Part {
   isPaid: boolean
   /** The window of the units, if they can be put back. */
   window?: WindowOfUnits | undefined
-  /** What the service said. */
+  /** The answer of the service. */
   state?: LimitState | undefined
 }
 
@@ -207,7 +207,7 @@ export class Charger {
     )
   }
 
-  /** All limits if they are known, or else what the service said. */
+  /** The limits, if all of them are known, and the headers that name them. */
   #numbers(parts: readonly Part[], answer: CheckAnswer | undefined) {
     const now = this.#world.now()
     const limits = parts.flatMap(({ pool, state }) => (pool?.isKnown ? [pool.state(now)] : (state ?? [])))

@@ -97,7 +97,7 @@ const prepayNames: { readonly [Name in keyof Required<PrepayOptions>]: true } = 
   maxAgeMs: true,
 }
 
-/** For how long the service is not asked again after it said that the secret key lacks the permission. */
+/** For how long the service is not asked again after it answered that the secret key lacks the permission. */
 const LACKING_MS = 10_000
 const ANSWER_MAX_BYTES = 64 * 1024
 const noRules: NonNullable<Valid['rateLimits']> = []

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Whether the request was answered elsewhere, or its client has gone. */
+/** Whether other code has answered the request, or its client has gone. */
 export const isOver = ({ headersSent, writableEnded, destroyed }: ServerResponse): boolean =>
   headersSent || writableEnded || destroyed
 

@@ -41,7 +41,7 @@ export async function chargeOnce(
   return verdict
 }
 
-/** The headers of the last charge, which a guard adds after what stands behind it has run. */
+/** The headers of the last charge. A guard adds them to the answer after the handler has run, which may charge too. */
 export const newestHeaders = (exchange: object): LimitVerdict['headers'] => newest.get(exchange) ?? {}
 
 /** Whether a limiter was asked about this request. */

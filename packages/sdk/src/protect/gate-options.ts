@@ -8,7 +8,7 @@ import type { UsageReporter } from '../usage/reporter.ts'
 import type { RefusalCode, Valid } from '../verify/verdict.ts'
 import { type LimiterOf, partFor, type UsageOf } from './parts.ts'
 
-/** What can be said of a request. `internal_error`: your own code is wrong, and a warning or `onError` says what. */
+/** The codes of a verdict. `internal_error`: your own code is wrong, and a warning or `onError` names the fault. */
 export type GateCode =
   | 'valid'
   | 'no_key'
@@ -26,7 +26,7 @@ export interface GateVerdict {
   code: GateCode
   /** The verdict of the key, if it is valid. */
   key: Valid | undefined
-  /** The request passed before, and what comes after has refused it. Absent otherwise. */
+  /** The gate let the request pass, and later middleware refused it. Absent otherwise. */
   later?: true
 }
 
@@ -62,7 +62,7 @@ export interface GateOptions<Request = unknown> {
    */
   onRefused?: ((problem: HttpProblem, request: Request) => RefusalShape | undefined) | undefined
   /**
-   * Receives one verdict on every request, and, with `later`, the refusals by what comes after. What it throws is only reported.
+   * Receives one verdict on every request, and, with `later`, each refusal by later middleware. An error that it throws is only reported.
    */
   onVerdict?: ((verdict: GateVerdict, request: Request) => void) | undefined
   /**

@@ -77,7 +77,7 @@ export class Gate<Request = unknown> {
     this.#refusals = usage && sendRefusals(usage, keyring)
   }
 
-  /** What counts requests, if anything does. */
+  /** Counts requests; undefined if the options name no reporter. */
   get usage(): Pick<UsageReporter, 'count'> | undefined {
     return this.#settings.usage
   }
@@ -110,7 +110,7 @@ export class Gate<Request = unknown> {
     const ours = countedBy(keyring.verify)
     const counts = ours === undefined ? undefined : this.#refusals
     const passage = openPassage(exchange, request, settings, { counts, presented })
-    // Whatever is demanded of a key implies one, also where it is optional.
+    // A route that demands something of a key demands a key, also where the key is optional.
     const isDemanded = required.length > 0 || settings.demandsLimits || cost !== undefined || claims
     const mayLack = (optional ?? settings.optional) && !isDemanded
     if (mayLack && fault === undefined && presented === undefined) {
@@ -137,7 +137,7 @@ export class Gate<Request = unknown> {
     return { key: verdict, headers: limits?.headers ?? noHeaders }
   }
 
-  /** The same for a request of the Fetch API, which joins repeated headers. */
+  /** `admit` for a request of the Fetch API, which joins repeated headers. */
   admitWeb(
     exchange: object,
     { headers }: Pick<globalThis.Request, 'headers'>,
@@ -160,7 +160,7 @@ export class Gate<Request = unknown> {
     for (const header of headers) {
       const credential = readCredential(rawHeaders, header)
       if (credential.key || credential.fault === 'twice') return credential
-      // A header with another scheme may be meant for something else, and the key be in the next header.
+      // A header with another scheme may serve another purpose, so the key may be in the next header.
       if (first.fault === undefined && first.key === undefined) first = credential
     }
     return first

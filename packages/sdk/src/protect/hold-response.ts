@@ -26,8 +26,8 @@ export interface HoldOptions {
  * exceeds `maxBytes`, or that streams, is stored without its body, and passes as it comes after that. It streams if its type
  * says so, if it is flushed before its end, or if it has not ended `STREAMS_AFTER_MS` after its first byte.
  *
- * To its handler the response behaves as if it was not held. In particular nothing changes its head after it has begun: a
- * `content-length` of another answer would break it.
+ * To its handler the response behaves as if nothing held it. In particular nothing changes the head of an answer that has begun: a
+ * `content-length` of another answer would break the answer.
  */
 export function holdResponse(
   response: NodeResponse,
@@ -63,7 +63,7 @@ class HeldResponse {
   #isDrainDue = false
   /** The handler has called `flush` of compression. */
   #isFlushDue = false
-  /** Its type says that the answer streams. */
+  /** The type of the answer says that it streams. */
   #streams = false
   /** Stops waiting for the end of an answer that has begun; undefined before its first byte. */
   #stopWaiting: (() => void) | undefined

@@ -15,7 +15,7 @@ interface GraphqlContext {
   reply?: { request?: unknown }
 }
 
-/** Null: a call without an HTTP request that can be answered, as of a microservice or a subscription over a socket. */
+/** Null for a call without an HTTP request to answer, such as one of a microservice or of a subscription over a socket. */
 export function exchangeOf<Request, Response>(context: ExecutionContext): Exchange<Request, Response> | null {
   const kind: string = context.getType()
   if (kind === 'http') {

@@ -52,7 +52,7 @@ export const IdempotencyRequired = (): CustomDecorator => SetMetadata(IDEMPOTENC
 export function marksOf(reflector: Reflector, places: [route: Mark, controller: Mark]): RouteMarks {
   const marked = <T>(mark: string) => reflector.getAllAndOverride<T | undefined>(mark, places)
   const publicAt = places.findIndex(place => reflector.get(PUBLIC, place) === true)
-  // What is said of one route counts more than what is said of its whole controller.
+  // A decorator of the route overrides the same decorator of its controller.
   const nearer = places.slice(0, publicAt + 1)
   const isDemanded = Object.values(demands).some(
     mark => reflector.getAllAndOverride(mark, nearer) !== undefined,

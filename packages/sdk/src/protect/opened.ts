@@ -29,12 +29,12 @@ const AGAIN_MS = 5_000
  */
 export const opened = createOpener(() => performance.now())
 
-/** What neither opened nor failed within this time ended with the request of a worker, and never will. */
+/** An opening that takes longer than this has ended with the request of a worker that began it, and will never settle. */
 const LOST_MS = 30_000
 
 interface Entry {
   readonly protection: Promise<Protection>
-  /** Until when it is shared; infinite once it has opened. */
+  /** Until when all requests share the protection; infinite once it has opened. */
   until: number
 }
 
@@ -60,7 +60,7 @@ export function createOpener(now: () => number): (open: Open) => Promise<Protect
 
 async function openFully(open: Open): Promise<Protection> {
   const made = typeof open === 'function' ? await open() : open
-  // A whole stays one, so that the guard finds its limits and counts.
+  // A `Keyrail` is passed on whole, so that the guard finds its limits and counts.
   const protection = isWhole(made, 'keyring') ? (made as Protection) : { keyring: made as KeyringOf }
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>(resolve => {

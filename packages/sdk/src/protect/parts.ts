@@ -11,8 +11,8 @@ export type LimiterOf = OfWhole<'limiter', Pick<Limiter, 'limit'>>
 export type UsageOf = OfWhole<'usage', Pick<UsageReporter, 'count'>>
 
 /**
- * A part of a guard: what its option names; none if that is false; by default that of the `Keyrail` that the guard was
- * given.
+ * A part of a guard: the part that the option names; none if the option is false; by default the part of the `Keyrail` that the
+ * guard was given.
  */
 export function partFor<Name extends 'limiter' | 'usage', Part>(
   name: Name,
@@ -24,7 +24,7 @@ export function partFor<Name extends 'limiter' | 'usage', Part>(
   return isWhole(given, name) ? partOf(given as OfWhole<Name, Part>, name) : undefined
 }
 
-/** @throws TypeError if it is none */
+/** @throws TypeError if the value is no limiter */
 export function requireLimiter(given: LimiterOf): Pick<Limiter, 'limit'> {
   const limiter = partOf(given, 'limiter')
   if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes a limiter made by createLimiter')

@@ -22,6 +22,6 @@ export function requireScopes(scopes: readonly string[]) {
   }
 }
 
-/** Refuses a request that its gate let pass without a key, where middleware behind it demands something of the key. */
+/** Refuses a request that its gate let pass without a key, where later middleware demands something of the key. */
 export const keyless = (exchange: object): HttpAnswer =>
   refusedBehind(exchange, toHttpRefusal(refused.missing_key, { header: [] }))

@@ -6,7 +6,7 @@ import { isCharged } from './charge.ts'
 /** Keyrings for which the warning was given. */
 const warned = new WeakSet<object>()
 
-/** Whether it is still to be found out if something charges a request of this key. */
+/** Whether this key has limits, and nothing is known yet about who charges them. */
 export const mayBeUnasked = (keyring: object, { rateLimits }: Valid): boolean =>
   rateLimits !== undefined && rateLimits.length > 0 && !warned.has(keyring)
 

@@ -19,7 +19,7 @@ export async function readCopy(
     if (done || value === undefined) return joined(chunks, bytes)
     bytes += value.byteLength
     if (bytes > maxRequestBytes) {
-      // Ends with the other copy, so nothing waits for it.
+      // The cancellation ends with the other copy, so nothing waits for it.
       void reader?.cancel().catch(() => {})
       return tooLarge
     }

@@ -25,7 +25,7 @@ export const problemResponse = ({ status, headers, body }: HttpAnswer): Response
 /** @param present the headers that middleware before the claim has set */
 function replayResponse({ status, headers, body }: StoredAnswer, present: Headers): Response {
   const all = new Headers(present)
-  // That of another body.
+  // These headers describe another body.
   all.delete('content-type')
   for (const [name, value] of Object.entries(headersToReplay(headers, present.get('vary'))))
     all.set(name, value)
@@ -154,7 +154,7 @@ async function store(response: Response, { claim, maxBytes, before, timer }: Sto
   } finally {
     stopWaiting?.()
   }
-  // If it fails meanwhile, the reader of the answer hears it.
+  // If the rest of the answer fails, the reader of the answer gets the error.
   next.catch(() => {})
   await end(null)
   return new Response(streamOf(chunks, reader, next), response)

@@ -85,7 +85,7 @@ export function withKey<R extends Request, Host extends unknown[]>(
   }
 }
 
-/** Requests of this time share a report. */
+/** Requests within this time share a report. */
 const FLUSH_MS = 1_000
 
 /** Sends counts while the host waits for it. */

@@ -25,7 +25,7 @@ export interface Whose {
 export interface SavedLabels {
   keys: readonly (readonly [number, KeyLabel])[]
   tenants: readonly (readonly [string, TenantLabel])[]
-  /** The label of every key that is not in `keys`. Absent: they have none. */
+  /** The label of every key that is not in `keys`. Absent: these keys have no label. */
   blank?: KeyLabel | undefined
 }
 
@@ -73,7 +73,7 @@ export class Labels {
     this.#tenant(tenantId).label = label
   }
 
-  /** Drops those of these tenants to which no key belongs. */
+  /** Drops every named tenant to which no key belongs. */
   prune(tenantIds: Iterable<string>): void {
     for (const id of tenantIds) if (this.#tenants.get(id)?.keys === 0) this.#tenants.delete(id)
   }

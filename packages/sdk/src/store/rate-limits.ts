@@ -30,7 +30,7 @@ export function readRateLimits(value: unknown): RateLimit[] | undefined | null {
     : value.map(rule => renamed(rule, 'window_ms', 'windowMs') as unknown as RateLimit)
 }
 
-/** The reverse. Leaves an invalid limit unchanged, for the service to reject. */
+/** Turns the limits of a verdict back into those of the service. Leaves an invalid limit unchanged, for the service to reject. */
 export const toWireRateLimits = (rules: readonly unknown[]): WireRateLimit[] =>
   rules.map(rule => (isRule(rule) ? renamed(rule, 'windowMs', 'window_ms') : (rule as WireRateLimit)))
 

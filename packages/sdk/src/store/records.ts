@@ -37,7 +37,7 @@ export interface StoredKey {
 const FIRST_CAPACITY = 16
 /**
  * Unused bytes before the first record. A large ArrayBuffer begins 16 bytes after the start of a page, behind the allocator's
- * header, so that with these 48 every record begins at a cache line. Elsewhere they do no harm.
+ * header, so that with these 48 every record begins at a cache line. In other allocators these bytes do no harm.
  */
 const LEAD_BYTES = 48
 /** How many shared values without a record are kept before they are dropped. */

@@ -72,7 +72,7 @@ export class Store {
     return this.#confirmedAt
   }
 
-  /** An earlier time has no effect. */
+  /** A time before the present one has no effect. */
   confirm(at: number): void {
     this.#confirmedAt = Math.max(this.#confirmedAt, at)
   }

@@ -1,6 +1,6 @@
 import process from 'node:process'
 
-/** Runs when the process has nothing left to do. Shares one listener, because Node warns about many. */
+/** Work to run when the process has nothing left to do. All work shares one listener, because Node warns about many listeners. */
 const waiting = new Set<() => void>()
 
 const runAll = (): void => {
@@ -8,10 +8,10 @@ const runAll = (): void => {
 }
 
 /**
- * Calls the work when the process would end by itself, and again after what that began. Does not call it when a signal or
- * `process.exit` ends the process.
+ * Calls the work when the process would end by itself, and again when the process has done what the work began. Does not
+ * call it when a signal or `process.exit` ends the process.
  *
- * @returns a function that cancels it
+ * @returns a function that cancels the work
  */
 export function beforeExit(work: () => void): () => void {
   if (waiting.size === 0) process.on('beforeExit', runAll)

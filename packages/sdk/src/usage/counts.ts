@@ -2,7 +2,7 @@ import type { UsageReport } from '../http/call-types.ts'
 import { isUuid } from '../http/option-values.ts'
 
 const HOUR_MS = 3_600_000
-/** The service ignores older hours. */
+/** The service ignores hours that are older than this. */
 const AGE_MAX_MS = 7 * 24 * HOUR_MS
 const RECORDS_MAX = 1_000
 const COUNT_MAX = 1_000_000_000

@@ -6,14 +6,17 @@ import type { Verify } from '../verify/verify.ts'
 
 type Ask = (request: Pick<HttpRequest, 'method' | 'path' | 'body' | 'accepts'>) => Promise<unknown>
 
-/** A service that answers so has no such route, or cannot hold this report. Nothing more is sent to it until its feed says so. */
+/**
+ * A service that answers with such a status has no such route, or cannot hold this report. No refusal is sent to it until its
+ * feed takes reports.
+ */
 const isFinal = ({ status = 0 }: KeyrailError): boolean => status >= 400 && status < 500 && !isPassing(status)
 const isPassing = (status: number): boolean => status === 401 || status === 408 || status === 429
 
-/** Sends what keyrings have counted. Says nothing: a refusal that is not counted harms no request, and the keyring reports an outage. */
+/** Sends the refusals that keyrings have counted. Reports no error: a lost count harms no request, and the keyring reports an outage. */
 export class RefusalReports {
   readonly #sources = new Set<RefusalCounts>()
-  /** The reports without an answer. They stay the same until they have one. */
+  /** The reports without an answer. A report stays the same until it has an answer. */
   readonly #sending = new Map<RefusalCounts, RefusalReport>()
 
   add(source: RefusalCounts): void {
@@ -27,7 +30,7 @@ export class RefusalReports {
     return size + this.#sending.size
   }
 
-  /** Sends until nothing is left, or an attempt fails; the next call goes on from there. */
+  /** Sends all reports. Stops at an attempt that fails; the next call repeats that report first. */
   async send(ask: Ask): Promise<void> {
     for (const source of this.#sources) {
       while (this.#next(source)) if (!(await this.#attempt(source, ask))) return
@@ -38,7 +41,7 @@ export class RefusalReports {
   /** @returns whether there is a report to send */
   #next(source: RefusalCounts): boolean {
     if (source.isTaken === false) this.#sending.delete(source)
-    // Until the feed has said it, nothing is known about the service.
+    // Until the feed has told it, nobody knows whether the service takes reports.
     if (source.isTaken === undefined) return false
     if (!this.#sending.has(source)) {
       const taken = source.take()

@@ -1,4 +1,4 @@
-/** Above this number, drawing for each request would differ little from the mean. */
+/** For more requests than this, drawing for each request would differ little from the mean. */
 const DRAWN_MAX = 10_000
 
 /** @returns how many of the requests to count, on average `rate` of them */
@@ -10,7 +10,7 @@ export function sampled(requests: number, rate: number, random: () => number): n
 }
 
 /**
- * @returns 1 by default
+ * @returns the rate; 1 if none is given
  * @throws TypeError
  */
 export function readSampleRate(rate: unknown = 1): number {

@@ -3,7 +3,7 @@ import type { RefusalCode, Valid } from './verdict.ts'
 import type { Verify } from './verify.ts'
 
 const HOUR_MS = 3_600_000
-/** The service ignores older hours. */
+/** The service ignores hours that are older than this. */
 const HOURS_MAX = 7 * 24
 const RECORDS_MAX = 100
 const COUNT_MAX = 1_000_000_000
@@ -36,15 +36,15 @@ interface Refusals {
  * counts.
  */
 export class RefusalCounts {
-  /** Whether the service takes reports of them; undefined: it has not answered yet. */
+  /** Whether the service takes reports of refusals; undefined: the service has not answered yet. */
   isTaken: boolean | undefined
   /** Whether nothing is counted any more. */
   isOver = false
   readonly #project: string
   readonly #now: () => number
-  /** Those since the last report was made: the reasons in live, then in test. */
+  /** Refusals since the last report was made: one number for each reason in live, then for each in test. */
   #counts = empty()
-  /** By hour since 1970, in the order in which they came. */
+  /** Earlier refusals by hour since 1970, in the order in which the hours came. */
   readonly #hours = new Map<number, Float64Array>()
 
   /** @param now the time of the service, in milliseconds since the epoch */
@@ -112,7 +112,7 @@ interface Counted {
 }
 const known = new WeakMap<Verify, Counted>()
 
-/** Undefined if it is not that of a keyring that counts, such as a function in its place. */
+/** Undefined if `verify` does not belong to a keyring that counts, such as a function of the caller. */
 export const countedBy = (verify: Verify): Counted | undefined => known.get(verify)
 
 /** Judges, and counts each refusal. A guard counts by itself, because it also knows the refusals that are not of keys. */

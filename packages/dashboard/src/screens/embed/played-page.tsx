@@ -52,7 +52,7 @@ export function PlayedPage({ client, opens, refreshes, scene, onEvent }: PlayedP
     if (widget === null || state !== 'loaded') return
     widget.client = client
     const leaving = new AbortController()
-    // What is left of it when the person chooses another state is of no interest.
+    // A step that fails after the person has chosen another state needs no report.
     if (opens !== undefined) openDialog(widget, opens, leaving.signal).catch(() => {})
     if (refreshes) refreshList(widget, leaving.signal).catch(() => {})
     return () => leaving.abort()

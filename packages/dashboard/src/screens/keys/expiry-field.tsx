@@ -24,7 +24,7 @@ function localText(at: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** When a key ends: a preset or a date, always said exactly. */
+/** When a key ends: a preset or a date, always shown as an exact time. */
 export function ExpiryField({ value, onChange, error }: ExpiryFieldProps) {
   const id = useId()
   const [choice, setChoice] = useState(value === null ? 'never' : 'date')
