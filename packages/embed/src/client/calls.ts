@@ -24,13 +24,69 @@ const answerMs = 30_000
 const probeMs = 10_000
 
 /** Sends calls with the newest token, once more after a refused one, and turns every failure into an `EmbedError`. */
-export function createSend({ baseUrl, tokens, closed }: Parts): Send {
-  const root = rootOf(baseUrl)
-  /** Whether Keyrail has answered: the address is right, whatever a proxy answers afterwards. */
-  let isFound = false
+export function createSend(parts: Parts): Send {
+  const sender = new Sender(parts)
+  return call => sender.send(call)
+}
 
-  async function ask({ method, path, query = {}, body }: EmbedCall, { token }: Held): Promise<Response> {
-    const url = new URL(`${root}/v1/embed${path}`)
+class Sender {
+  readonly #tokens: Tokens
+  readonly #closed: AbortSignal
+  /** Null for an address to which no token may go. */
+  readonly #root: string | null
+  /** Whether Keyrail has answered: the address is right, whatever a proxy answers afterwards. */
+  #isFound = false
+
+  constructor({ baseUrl, tokens, closed }: Parts) {
+    this.#root = rootOf(baseUrl)
+    this.#tokens = tokens
+    this.#closed = closed
+  }
+
+  async send(call: EmbedCall): Promise<never> {
+    if (this.#root === null) throw wrongAddress('')
+    const isChange = call.method !== 'GET'
+    // A second try is for the same tenant as the first.
+    const subject = this.#tokens.subject()
+    // Without a network from the start, nothing is sent.
+    const maybeSent = isChange && !isOffline()
+    try {
+      return await this.#sendOnce(call, subject)
+    } catch (error) {
+      if (isEmbedError(error)) throw error
+      const failure = await this.#toError(error, maybeSent)
+      // The probe has got a token that works, and reading twice is harmless.
+      if (failure.code !== 'unreachable' || isChange) throw failure
+      return await this.#sendOnce(call, subject).catch(again => {
+        throw isEmbedError(again) ? again : failure
+      })
+    }
+  }
+
+  async #sendOnce(call: EmbedCall, subject: string | null): Promise<never> {
+    const isChange = call.method !== 'GET'
+    const [answer, held] = await this.#askTwice(call, subject)
+    const body = answer.ok ? await this.#bodyOf(answer, isChange) : null
+    // An answer about one tenant must not reach a page that shows another.
+    if (held.subject !== this.#tokens.subject()) throw changed()
+    if (!answer.ok) throw await this.#problemOf(answer, isChange)
+    return body as never
+  }
+
+  async #askTwice(call: EmbedCall, subject: string | null): Promise<[Response, Held]> {
+    const held = await this.#tokens.current()
+    if (subject !== null && held.subject !== subject) throw changed()
+    const answer = await this.#ask(call, held)
+    if (answer.status !== 401) return [answer, held]
+    const next = await this.#tokens.replace(held)
+    if (next.subject !== held.subject) throw changed()
+    const second = await this.#ask(call, next)
+    if (second.status === 401) throw await this.#problemOf(second, false)
+    return [second, next]
+  }
+
+  async #ask({ method, path, query = {}, body }: EmbedCall, { token }: Held): Promise<Response> {
+    const url = new URL(`${this.#root}/v1/embed${path}`)
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value))
     const answer = await fetch(url, {
@@ -40,26 +96,68 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       body: JSON.stringify(body),
-      signal: AbortSignal.any([closed, AbortSignal.timeout(answerMs)]),
+      signal: this.#within(answerMs),
       cache: 'no-store',
       credentials: 'omit',
       // The token goes to this service only.
       redirect: 'error',
       referrerPolicy: 'strict-origin-when-cross-origin',
     })
-    tokens.learn(answer.headers.get('date'))
+    this.#tokens.learn(answer.headers.get('date'))
     return answer
   }
 
+  async #bodyOf(answer: Response, isChange: boolean): Promise<unknown> {
+    const body = await answer.json().catch((error: Error) => {
+      if (error.name !== 'SyntaxError') throw error
+    })
+    // Every answer of Keyrail names its `object`.
+    if (body?.object === undefined) throw this.#notKeyrail({ isOutcomeUnknown: isChange })
+    this.#isFound = true
+    return body
+  }
+
+  async #problemOf(answer: Response, isChange: boolean): Promise<EmbedError> {
+    const problem: Partial<Problem> | null = await answer.json().catch(() => null)
+    const { code, detail, errors, request_id } = problem ?? {}
+    const facts = {
+      status: answer.status,
+      requestId: request_id ?? answer.headers.get('x-request-id'),
+      retryAfterS: retryAfterOf(answer.headers),
+      faults: errors ?? [],
+      isOutcomeUnknown: isChange && answer.status >= 500 && code !== 'unavailable',
+    }
+    if (code !== undefined) this.#isFound = true
+    else if (!this.#isFound && answer.status < 500) return this.#notKeyrail(facts)
+    if (answer.status === 401)
+      return new EmbedError('session_ended', detail ?? 'The session has ended.', facts)
+    return new EmbedError(code ?? 'unreachable', detail ?? `The answer was ${answer.status}.`, facts)
+  }
+
+  async #toError(error: unknown, isChange: boolean): Promise<EmbedError> {
+    if (this.#closed.aborted) return new EmbedError('closed', 'The client is closed.')
+    const facts = { cause: error, isOutcomeUnknown: isChange }
+    if ((error as Error).name === 'TimeoutError')
+      return new EmbedError('timed_out', 'The service has not answered in time.', facts)
+    if (isOffline()) return new EmbedError('offline', 'You are offline.', facts)
+    const isKeyrail = (await this.#probe('cors')) ?? (await this.#probe('no-cors'))
+    if (isKeyrail === true && !(await this.#canAsk(isChange)))
+      return new EmbedError(
+        'origin_not_allowed',
+        `The service refuses ${globalThis.origin}. Register it (Settings, Embed), in the token too. Or the token is not of this service.`,
+      )
+    return isKeyrail === false ? this.#notKeyrail(facts) : unreachable(facts)
+  }
+
   /**
-   * Whether Keyrail answers there; null if nothing does. Browsers hide an answer that the page may not read, so a refused origin
-   * looks like a missing network.
+   * Whether Keyrail answers at the address; null if nothing does. Browsers hide an answer that the page may not read, so a refused
+   * origin looks like a missing network.
    */
-  async function isKeyrail(mode: RequestMode): Promise<boolean | null> {
+  async #probe(mode: RequestMode): Promise<boolean | null> {
     try {
-      const signal = AbortSignal.any([closed, AbortSignal.timeout(probeMs)])
       // Public keys, which any page may read.
-      const answer = await fetch(`${root}/.well-known/jwks.json`, { mode, signal, credentials: 'omit' })
+      const url = `${this.#root}/.well-known/jwks.json`
+      const answer = await fetch(url, { mode, signal: this.#within(probeMs), credentials: 'omit' })
       if (answer.status >= 500) return null
       // A call follows no redirect.
       return !answer.redirected && (await answer.json().catch(() => null))?.keys !== undefined
@@ -68,33 +166,14 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
     }
   }
 
-  async function toError(error: unknown, isChange: boolean): Promise<EmbedError> {
-    if (closed.aborted) return new EmbedError('closed', 'The client is closed.')
-    const facts = { cause: error, isOutcomeUnknown: isChange }
-    if ((error as Error).name === 'TimeoutError')
-      return new EmbedError('timed_out', 'The service has not answered in time.', facts)
-    if (isOffline()) return new EmbedError('offline', 'You are offline.', facts)
-    const is = (await isKeyrail('cors')) ?? (await isKeyrail('no-cors'))
-    if (is === true && !(await canAsk(isChange)))
-      return new EmbedError(
-        'origin_not_allowed',
-        `The service refuses ${globalThis.origin}. Register it (Settings, Embed), in the token too. Or the token is not of this service.`,
-      )
-    return is === false ? notKeyrail(facts) : unreachable(facts)
-  }
-
-  /** Something else answers: a proxy whose Keyrail is gone, or there was never one. */
-  const notKeyrail = (facts: EmbedErrorFacts) =>
-    isFound ? unreachable(facts) : wrongAddress(` Something else answers at ${root}.`, facts)
-
   /** Whether this page can read any answer, with a token that is surely new. */
-  async function canAsk(isChange: boolean): Promise<boolean> {
+  async #canAsk(isChange: boolean): Promise<boolean> {
     try {
-      tokens.expire()
-      await ask({ method: 'GET', path: '/session' }, await tokens.current())
+      this.#tokens.expire()
+      await this.#ask({ method: 'GET', path: '/session' }, await this.#tokens.current())
       return true
     } catch (error) {
-      // The error may be that of other calls too, so this one gets its own.
+      // Other calls may get the same error, so this call gets its own copy.
       if (isEmbedError(error))
         throw new EmbedError(error.code, error.message, {
           ...error,
@@ -105,71 +184,15 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
     }
   }
 
-  async function askTwice(call: EmbedCall, of: string | null): Promise<[Response, Held]> {
-    const held = await tokens.current()
-    if (of !== null && held.subject !== of) throw changed()
-    const answer = await ask(call, held)
-    if (answer.status !== 401) return [answer, held]
-    const next = await tokens.replace(held)
-    if (next.subject !== held.subject) throw changed()
-    const second = await ask(call, next)
-    if (second.status === 401) throw await problemOf(second, false)
-    return [second, next]
+  /** Something else answers: a proxy whose Keyrail is gone, or there was never one. */
+  #notKeyrail(facts: EmbedErrorFacts): EmbedError {
+    return this.#isFound
+      ? unreachable(facts)
+      : wrongAddress(` Something else answers at ${this.#root}.`, facts)
   }
 
-  async function bodyOf(answer: Response, isChange: boolean): Promise<unknown> {
-    const body = await answer.json().catch((error: Error) => {
-      if (error.name !== 'SyntaxError') throw error
-    })
-    // Every answer of Keyrail says what it is.
-    if (body?.object === undefined) throw notKeyrail({ isOutcomeUnknown: isChange })
-    isFound = true
-    return body
-  }
-
-  async function problemOf(answer: Response, isChange: boolean): Promise<EmbedError> {
-    const problem: Partial<Problem> | null = await answer.json().catch(() => null)
-    const { code, detail, errors, request_id } = problem ?? {}
-    const facts = {
-      status: answer.status,
-      requestId: request_id ?? answer.headers.get('x-request-id'),
-      retryAfterS: retryAfterOf(answer.headers),
-      faults: errors ?? [],
-      isOutcomeUnknown: isChange && answer.status >= 500 && code !== 'unavailable',
-    }
-    if (code !== undefined) isFound = true
-    else if (!isFound && answer.status < 500) return notKeyrail(facts)
-    if (answer.status === 401)
-      return new EmbedError('session_ended', detail ?? 'The session has ended.', facts)
-    return new EmbedError(code ?? 'unreachable', detail ?? `The answer was ${answer.status}.`, facts)
-  }
-
-  return async call => {
-    if (root === null) throw wrongAddress('')
-    const isChange = call.method !== 'GET'
-    // A second try is for the same tenant as the first.
-    const of = tokens.subject()
-    // Without a network from the start, nothing is sent.
-    const maybeSent = isChange && !isOffline()
-    const once = async () => {
-      const [answer, held] = await askTwice(call, of)
-      const body = answer.ok ? await bodyOf(answer, isChange) : null
-      // An answer about one tenant must not reach a page that shows another.
-      if (held.subject !== tokens.subject()) throw changed()
-      if (!answer.ok) throw await problemOf(answer, isChange)
-      return body as never
-    }
-    try {
-      return await once()
-    } catch (error) {
-      if (isEmbedError(error)) throw error
-      const failure = await toError(error, maybeSent)
-      // Asking has got a token that works, and reading twice is harmless.
-      if (failure.code !== 'unreachable' || isChange) throw failure
-      return await once().catch(again => {
-        throw isEmbedError(again) ? again : failure
-      })
-    }
+  #within(milliseconds: number): AbortSignal {
+    return AbortSignal.any([this.#closed, AbortSignal.timeout(milliseconds)])
   }
 }
 

@@ -62,142 +62,200 @@ const retryMs = 10_000
 
 const isHidden = () => globalThis.document?.hidden
 
-/** Holds one token in memory, and renews it in silence before it ends: one renewal at a time, however many calls wait. */
-export function createTokens({ getToken: first, now, onChange }: Parts): Tokens {
-  let getToken = first
-  let held: Held | null = null
-  let last: Claims | null = null
-  /** Grows with each wish for a new token; what was asked for before the newest wish is not accepted. */
-  let wanted = 0
-  let got = 0
-  let renewal: Promise<Held> | null = null
-  /** What the page was asked for since the newest wish, and may still answer. */
-  let asked: Promise<string> | null = null
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let isClosed = false
+/** Holds one token in memory, and renews it before it ends: one renewal at a time, however many calls wait. */
+export function createTokens(parts: Parts): Tokens {
+  const tokens = new RenewedTokens(parts)
+  // Functions, not methods: an event listener and the client take `wake` and `expire` alone.
+  return {
+    current: () => tokens.current(),
+    replace: refused => tokens.replace(refused),
+    subject: () => tokens.subject(),
+    serviceNow: () => tokens.serviceNow(),
+    learn: date => tokens.learn(date),
+    takeFrom: getToken => tokens.takeFrom(getToken),
+    expire: () => tokens.expire(),
+    wake: () => tokens.wake(),
+    close: () => tokens.close(),
+  }
+}
+
+class RenewedTokens implements Tokens {
+  readonly #now: Parts['now']
+  readonly #onChange: Parts['onChange']
+  #getToken: GetToken
+  #held: Held | null = null
+  /** The claims of the newest token. */
+  #last: Claims | null = null
+  /** Grows when a new token is wanted. A token that was asked for before that is not accepted. */
+  #wanted = 0
+  /** What `#wanted` was when the held token was asked for. */
+  #got = 0
+  #renewal: Promise<Held> | null = null
+  /** The calls of `getToken` since a new token was last wanted. The page may still answer them. */
+  #asked: Promise<string> | null = null
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
   /** The service's time minus the clock; null until an answer has shown it. */
-  let ahead: number | null = null
+  #ahead: number | null = null
 
-  /** What the page still answers may be another customer's token. */
-  const wish = () => {
-    wanted += 1
-    asked = null
+  constructor({ getToken, now, onChange }: Parts) {
+    this.#getToken = getToken
+    this.#now = now
+    this.#onChange = onChange
   }
 
-  const leftMs = (one: Held) => one.endsAt - now()
-
-  function endOf({ issuedAt, expiresAt }: Claims, fallback: number): number {
-    const ends = [
-      expiresAt !== null && issuedAt !== null ? fallback - assumedLifeMs + (expiresAt - issuedAt) : fallback,
-    ]
-    if (expiresAt !== null && ahead !== null) ends.push(expiresAt - ahead)
-    return Math.min(...ends)
+  async current(): Promise<Held> {
+    const held = this.#held
+    return held !== null && this.#got === this.#wanted && this.#leftMs(held) > leastMs
+      ? held
+      : await this.#renew()
   }
 
-  async function fetchToken(): Promise<Held> {
-    if (isClosed) throw new EmbedError('closed', 'The client is closed.')
-    const began = wanted
-    let hang: ReturnType<typeof setTimeout> | undefined
-    const hangs = new Promise<never>((_, reject) => {
-      hang = setTimeout(() => {
-        hang = setTimeout(() => reject(awaited()), hangMs)
-        // The next call asks anew: what hangs may hang for ever.
-        renewal = null
-        onChange('late')
-      }, lateMs)
-    })
-    const mine = Promise.resolve().then(getToken)
-    // An answer to an earlier question is as good; its failure is not.
-    asked = Promise.race([mine, (asked ?? mine).catch(() => mine)])
-    let token = ''
-    let claims: Claims | null = null
-    try {
-      token = await Promise.race([asked, hangs])
-      asked = null
-      claims = typeof token === 'string' ? readClaims(token) : null
-      if (wanted === began && claims === null) throw wrongSource(getToken, token)
-    } catch (cause) {
-      if (wanted === began) throw refusal(cause)
-    } finally {
-      clearTimeout(hang)
+  async replace(refused: Held): Promise<Held> {
+    const held = this.#held
+    return held !== null && held.token !== refused.token ? held : await this.#renew()
+  }
+
+  subject(): string | null {
+    return this.#last?.subject ?? null
+  }
+
+  serviceNow(): number {
+    return this.#ahead === null ? Date.now() : this.#now() + this.#ahead
+  }
+
+  learn(date: string | null): void {
+    const at = Date.parse(date ?? '')
+    if (Number.isNaN(at)) return
+    this.#ahead = at - this.#now()
+    const held = this.#held
+    if (held?.expiresAt == null) return
+    const end = held.expiresAt - this.#ahead
+    // A second is the precision of the header.
+    if (end > held.endsAt - 1_000) return
+    held.endsAt = end
+    this.#schedule()
+  }
+
+  takeFrom(getToken: GetToken): void {
+    if (getToken === this.#getToken) return
+    this.#getToken = getToken
+    this.expire()
+  }
+
+  /** Also forgets the calls of `getToken` that the page may still answer, with the token of another customer. */
+  expire(): void {
+    this.#wanted += 1
+    this.#asked = null
+  }
+
+  wake(): void {
+    if (this.#held === null || isHidden()) return
+    if (this.#leftMs(this.#held) > earlyMs) {
+      this.#schedule()
+      return
     }
+    this.#renew().catch(({ retryAfterS }) => {
+      const waitMs = Math.max(retryMs, retryAfterS * 1_000)
+      if (this.#held !== null && this.#leftMs(this.#held) > waitMs) this.#schedule(waitMs)
+    })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.expire()
+    clearTimeout(this.#timer)
+    this.#held = null
+    this.#last = null
+    this.#renewal = null
+  }
+
+  #leftMs(held: Held): number {
+    return held.endsAt - this.#now()
+  }
+
+  #renew(): Promise<Held> {
+    if (this.#renewal !== null) return this.#renewal
+    const own = this.#fetchToken().finally(() => {
+      if (this.#renewal === own) this.#renewal = null
+    })
+    this.#renewal = own
+    return own
+  }
+
+  async #fetchToken(): Promise<Held> {
+    if (this.#isClosed) throw new EmbedError('closed', 'The client is closed.')
+    const began = this.#wanted
+    const answer = await this.#askPage(began)
     // The page has changed its function or its customer meanwhile, and the token may be another tenant's.
-    if (wanted !== began || claims === null) return await fetchToken()
-    const before = last
-    last = claims
-    held = { ...claims, token, endsAt: endOf(claims, now() + assumedLifeMs) }
-    got = began
-    schedule()
-    if (before !== null && before.subject !== claims.subject) onChange('tenant')
-    else if (before !== null && before.scopes !== claims.scopes) onChange('scopes')
+    if (answer === null || this.#wanted !== began) return await this.#fetchToken()
+    const { token, claims } = answer
+    const before = this.#last
+    this.#last = claims
+    const held = { ...claims, token, endsAt: this.#endOf(claims) }
+    this.#held = held
+    this.#got = began
+    this.#schedule()
+    if (before !== null && before.subject !== claims.subject) this.#onChange('tenant')
+    else if (before !== null && before.scopes !== claims.scopes) this.#onChange('scopes')
     return held
   }
 
-  function renew(): Promise<Held> {
-    if (renewal !== null) return renewal
-    const mine = fetchToken().finally(() => {
-      if (renewal === mine) renewal = null
+  /**
+   * @param began what `#wanted` was when the fetch began
+   * @returns null if a new token was wanted meanwhile
+   * @throws EmbedError if the page gives no token
+   */
+  async #askPage(began: number): Promise<{ token: string; claims: Claims } | null> {
+    const own = Promise.resolve().then(this.#getToken)
+    // A token of an earlier call serves as well; the failure of an earlier call does not count.
+    this.#asked = Promise.race([own, (this.#asked ?? own).catch(() => own)])
+    const hang = this.#rejectWhenHanging()
+    try {
+      const token = await Promise.race([this.#asked, hang.rejected])
+      this.#asked = null
+      if (this.#wanted !== began) return null
+      const claims = typeof token === 'string' ? readClaims(token) : null
+      if (claims === null) throw wrongSource(this.#getToken, token)
+      return { token, claims }
+    } catch (cause) {
+      if (this.#wanted !== began) return null
+      throw refusal(cause)
+    } finally {
+      hang.stop()
+    }
+  }
+
+  /** Reports a late page, and rejects when the page has not answered for longer. */
+  #rejectWhenHanging(): { rejected: Promise<never>; stop: () => void } {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const rejected = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        timer = setTimeout(() => reject(awaited()), hangMs)
+        // The next call asks the page anew: this call may hang for ever.
+        this.#renewal = null
+        this.#onChange('late')
+      }, lateMs)
     })
-    renewal = mine
-    return mine
+    return { rejected, stop: () => clearTimeout(timer) }
+  }
+
+  /** When a token that was got now ends, on the client's clock. */
+  #endOf({ issuedAt, expiresAt }: Claims): number {
+    const now = this.#now()
+    const lifeMs = expiresAt !== null && issuedAt !== null ? expiresAt - issuedAt : assumedLifeMs
+    return expiresAt !== null && this.#ahead !== null
+      ? Math.min(now + lifeMs, expiresAt - this.#ahead)
+      : now + lifeMs
   }
 
   /** A hidden tab asks for nothing: it would keep the person signed in at the vendor. */
-  function schedule(afterMs?: number): void {
-    clearTimeout(timer)
-    if (held === null || isHidden()) return
-    const left = leftMs(held)
+  #schedule(afterMs?: number): void {
+    clearTimeout(this.#timer)
+    if (this.#held === null || isHidden()) return
+    const left = this.#leftMs(this.#held)
     const early = Math.min(earlyMs, left / 2)
-    timer = setTimeout(wake, afterMs ?? Math.max(leastMs, left - early))
-  }
-
-  function wake(): void {
-    if (held === null || isHidden()) return
-    if (leftMs(held) > earlyMs) {
-      schedule()
-      return
-    }
-    renew().catch(({ retryAfterS }) => {
-      const waitMs = Math.max(retryMs, retryAfterS * 1_000)
-      if (held !== null && leftMs(held) > waitMs) schedule(waitMs)
-    })
-  }
-
-  return {
-    async current() {
-      return held !== null && got === wanted && leftMs(held) > leastMs ? held : await renew()
-    },
-    async replace(refused) {
-      return held !== null && held.token !== refused.token ? held : await renew()
-    },
-    subject: () => last?.subject ?? null,
-    serviceNow: () => (ahead === null ? Date.now() : now() + ahead),
-    learn(date) {
-      const at = Date.parse(date ?? '')
-      if (Number.isNaN(at)) return
-      ahead = at - now()
-      if (held?.expiresAt == null) return
-      const end = held.expiresAt - ahead
-      // A second is the precision of the header.
-      if (end > held.endsAt - 1_000) return
-      held.endsAt = end
-      schedule()
-    },
-    takeFrom(next) {
-      if (next === getToken) return
-      getToken = next
-      wish()
-    },
-    expire: wish,
-    wake,
-    close() {
-      isClosed = true
-      wish()
-      clearTimeout(timer)
-      held = null
-      last = null
-      renewal = null
-    },
+    this.#timer = setTimeout(() => this.wake(), afterMs ?? Math.max(leastMs, left - early))
   }
 }
 

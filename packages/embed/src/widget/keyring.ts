@@ -47,47 +47,117 @@ export interface Keyring {
 const listMax = 100
 const oldMs = 60_000
 
+const nothing = { session: null, keys: null, hasMore: false, trouble: null, isLoading: true }
+
 export function createKeyring(client: EmbedClient, emit: Emit): Keyring {
-  const listeners = new Set<() => void>()
-  const nothing = { session: null, keys: null, hasMore: false, trouble: null, isLoading: true }
-  let shown: Shown = { ...nothing, tenants: 0 }
-  let newest = 0
-  let loadedAt = 0
+  return new TenantKeyring(client, emit)
+}
+
+class TenantKeyring implements Keyring {
+  readonly usage: UsageFigures
+  readonly #client: EmbedClient
+  readonly #emit: Emit
+  readonly #listeners = new Set<() => void>()
+  #shown: Shown = { ...nothing, tenants: 0 }
+  /** Grows with each load. The answer of an earlier load is dropped. */
+  #newest = 0
+  #loadedAt = 0
   /** Whether another function of the page has been tried since the keys were last loaded. */
-  let hasTried = false
-  /** What the console has said. */
-  let advised: string | null = null
+  #hasTried = false
+  /** The last message in the console. */
+  #advised: string | null = null
 
-  // A client that a test of the page has made may have no clock.
-  const now = () => client.now?.() ?? Date.now()
-  const redraw = () => {
-    for (const listener of listeners) listener()
-  }
-  const show = (next: Partial<Shown>) => {
-    shown = { ...shown, ...next }
-    redraw()
-  }
-  const usage = createUsage(client, redraw)
-
-  /** Forgets the tenant before. A load that is under way is for this tenant. */
-  function forget(): void {
-    newest += 1
-    usage.clear()
-    show({ ...nothing, tenants: shown.tenants + 1 })
+  constructor(client: EmbedClient, emit: Emit) {
+    this.#client = client
+    this.#emit = emit
+    this.usage = createUsage(client, () => this.#redraw())
   }
 
-  async function load(isRepeat = false): Promise<void> {
-    newest += 1
-    const mine = newest
-    show({ isLoading: true })
+  shown(): Shown {
+    return this.#shown
+  }
+
+  subscribe(onChange: () => void): () => void {
+    this.#listeners.add(onChange)
+    return () => this.#listeners.delete(onChange)
+  }
+
+  now(): number {
+    // A client that a test of the page has made may have no clock.
+    return this.#client.now?.() ?? Date.now()
+  }
+
+  load(): Promise<void> {
+    return this.#load(false)
+  }
+
+  // Functions, not methods: both are passed alone, as listeners.
+  readonly wake = (): void => {
+    const { trouble, isLoading } = this.#shown
+    const isShown = !document.hidden && trouble === null && !isLoading
+    if (isShown && this.now() - this.#loadedAt > oldMs) void this.load()
+  }
+
+  readonly onTokenChange = (change: TokenChange): void => {
+    if (change === 'late') {
+      // A form waits for its answer.
+      if (this.#shown.isLoading) this.#show({ trouble: this.#report(awaited()), isLoading: false })
+      return
+    }
+    if (change === 'tenant') this.#forget()
+    // After the call that got the token, which fails or answers for the tenant before.
+    queueMicrotask(() => void this.load())
+  }
+
+  onNewSource(): void {
+    // A page that draws again gives another function each time: a session that has ended is tried once.
+    const code = this.#shown.trouble?.code ?? ''
+    if (this.#hasTried || !['session_ended', 'misconfigured'].includes(code)) return
+    this.#hasTried = true
+    void this.load()
+  }
+
+  async create(settings: { name?: string; scopes: string[] }): Promise<NewSecret> {
+    const made = await this.#change(() => this.#client.create(settings))
+    this.#emit('created', { id: made.id, name: made.name, display_prefix: made.display_prefix })
+    void this.load()
+    return { key: made.key }
+  }
+
+  async update({ id }: EmbedKey, settings: EmbedKeyUpdate): Promise<void> {
+    const updated = await this.#change(() => this.#client.update(id, settings))
+    const { name, expires_at } = updated
+    this.#show({ keys: this.#shown.keys?.map(key => (key.id === id ? updated : key)) ?? null })
+    this.#emit('updated', { id, name, expires_at })
+    void this.load()
+  }
+
+  async rotate({ id }: EmbedKey, overlapHours: number): Promise<NewSecret> {
+    const made = await this.#change(() => this.#client.rotate(id, { overlap_hours: overlapHours }))
+    this.#emit('rotated', { id: made.id, rotated_from: id, display_prefix: made.display_prefix })
+    void this.load()
+    return { key: made.key, oldEndsAt: made.predecessor.expires_at }
+  }
+
+  async revoke({ id }: EmbedKey): Promise<void> {
+    await this.#change(() => this.#client.revoke(id))
+    this.#show({ keys: this.#shown.keys?.filter(key => key.id !== id) ?? null })
+    this.#emit('revoked', { id })
+    void this.load()
+  }
+
+  async #load(isRepeat: boolean): Promise<void> {
+    this.#newest += 1
+    const own = this.#newest
+    this.#show({ isLoading: true })
     try {
-      const session = await client.session()
-      const page = session.can.read ? await client.list({ limit: listMax }) : null
-      if (mine !== newest) return
-      hasTried = false
-      loadedAt = now()
-      usage.renew()
-      show({
+      const session = await this.#client.session()
+      const page = session.can.read ? await this.#client.list({ limit: listMax }) : null
+      if (own !== this.#newest) return
+      this.#hasTried = false
+      this.#loadedAt = this.now()
+      this.usage.renew()
+      this.#show({
         session,
         keys: page?.data ?? null,
         hasMore: page?.has_more ?? false,
@@ -95,103 +165,62 @@ export function createKeyring(client: EmbedClient, emit: Emit): Keyring {
         isLoading: false,
       })
     } catch (error) {
-      if (mine !== newest) return
-      const trouble = report(error)
+      if (own !== this.#newest) return
+      const trouble = this.#report(error)
       if (trouble.code === 'tenant_changed') {
-        // A client without `onTokenChange` has said so here only.
-        forget()
-        if (!isRepeat) return await load(true)
+        // A client without `onTokenChange` tells of the change only by this error.
+        this.#forget()
+        if (!isRepeat) return await this.#load(true)
       }
-      show({ trouble, isLoading: false })
+      this.#show({ trouble, isLoading: false })
     }
-  }
-
-  /** No event if the reason is the page itself: it has moved on to another tenant, or has closed the client. */
-  function report(error: unknown): EmbedError {
-    const trouble = isEmbedError(error)
-      ? error
-      : new EmbedError('unreachable', String(error), { cause: error })
-    const { code, message, requestId } = trouble
-    if (code === 'tenant_changed' || code === 'closed') return trouble
-    emit('error', { code, message, request_id: requestId })
-    if (code === 'session_ended') emit('session-ended', {})
-    // The person who reads the page cannot fix it; the developer who opens the console can.
-    if (['misconfigured', 'origin_not_allowed', 'token_awaited'].includes(code) && message !== advised) {
-      advised = message
-      console.error(`<keyrail-keys>: ${message}`)
-    }
-    return trouble
   }
 
   /** @throws what the call throws, after it is reported. */
-  async function change<T>(call: () => Promise<T>): Promise<T> {
-    const { tenants } = shown
+  async #change<T>(call: () => Promise<T>): Promise<T> {
+    const { tenants } = this.#shown
     try {
       const answer = await call()
-      if (tenants === shown.tenants) return answer
+      if (tenants === this.#shown.tenants) return answer
     } catch (error) {
-      const trouble = report(error)
-      if (trouble.code === 'tenant_changed' && tenants === shown.tenants) onTokenChange('tenant')
+      const trouble = this.#report(error)
+      if (trouble.code === 'tenant_changed' && tenants === this.#shown.tenants) this.onTokenChange('tenant')
       throw trouble
     }
     throw changed()
   }
 
-  function onTokenChange(change: TokenChange): void {
-    if (change === 'late') {
-      // A form waits for its answer.
-      if (shown.isLoading) show({ trouble: report(awaited()), isLoading: false })
-      return
-    }
-    if (change === 'tenant') forget()
-    // After the call that got the token, which fails or answers for the tenant before.
-    queueMicrotask(() => void load())
+  /** Forgets the tenant before. A load that is under way is for this tenant. */
+  #forget(): void {
+    this.#newest += 1
+    this.usage.clear()
+    this.#show({ ...nothing, tenants: this.#shown.tenants + 1 })
   }
 
-  return {
-    usage,
-    shown: () => shown,
-    subscribe(onChange) {
-      listeners.add(onChange)
-      return () => listeners.delete(onChange)
-    },
-    now,
-    load: () => load(),
-    wake() {
-      const isShown = !document.hidden && shown.trouble === null && !shown.isLoading
-      if (isShown && now() - loadedAt > oldMs) void load()
-    },
-    async create(settings) {
-      const made = await change(() => client.create(settings))
-      emit('created', { id: made.id, name: made.name, display_prefix: made.display_prefix })
-      void load()
-      return { key: made.key }
-    },
-    async update({ id }, settings) {
-      const updated = await change(() => client.update(id, settings))
-      const { name, expires_at } = updated
-      show({ keys: shown.keys?.map(key => (key.id === id ? updated : key)) ?? null })
-      emit('updated', { id, name, expires_at })
-      void load()
-    },
-    async rotate({ id }, overlapHours) {
-      const made = await change(() => client.rotate(id, { overlap_hours: overlapHours }))
-      emit('rotated', { id: made.id, rotated_from: id, display_prefix: made.display_prefix })
-      void load()
-      return { key: made.key, oldEndsAt: made.predecessor.expires_at }
-    },
-    async revoke({ id }) {
-      await change(() => client.revoke(id))
-      show({ keys: shown.keys?.filter(key => key.id !== id) ?? null })
-      emit('revoked', { id })
-      void load()
-    },
-    onTokenChange,
-    onNewSource() {
-      // A page that draws again gives another function each time: a session that has ended is tried once.
-      if (hasTried || !['session_ended', 'misconfigured'].includes(shown.trouble?.code ?? '')) return
-      hasTried = true
-      void load()
-    },
+  #show(next: Partial<Shown>): void {
+    this.#shown = { ...this.#shown, ...next }
+    this.#redraw()
+  }
+
+  #redraw(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** No event if the reason is the page itself: it has moved on to another tenant, or has closed the client. */
+  #report(error: unknown): EmbedError {
+    const trouble = isEmbedError(error)
+      ? error
+      : new EmbedError('unreachable', String(error), { cause: error })
+    const { code, message, requestId } = trouble
+    if (code === 'tenant_changed' || code === 'closed') return trouble
+    this.#emit('error', { code, message, request_id: requestId })
+    if (code === 'session_ended') this.#emit('session-ended', {})
+    // The person who reads the page cannot fix it; the developer who opens the console can.
+    const isForDeveloper = ['misconfigured', 'origin_not_allowed', 'token_awaited'].includes(code)
+    if (isForDeveloper && message !== this.#advised) {
+      this.#advised = message
+      console.error(`<keyrail-keys>: ${message}`)
+    }
+    return trouble
   }
 }
