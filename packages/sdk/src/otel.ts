@@ -129,7 +129,8 @@ function attributesOf(keyring: Pick<Keyring, 'stats'> | undefined, name: string 
   }
 }
 
-const taken = new WeakMap<Meter, Set<string>>()
+/** The recordings that run. */
+const recordings = new Set<{ readonly meter: Meter; readonly id: string }>()
 
 /**
  * Warns of two keyrings with the same attributes, which would overwrite each other's lag.
@@ -138,11 +139,9 @@ const taken = new WeakMap<Meter, Set<string>>()
  */
 function warnIfTaken(meter: Meter, whose: Attributes | undefined): () => void {
   if (whose === undefined) return () => {}
-  const known = taken.get(meter) ?? new Set()
-  taken.set(meter, known)
-  const id = JSON.stringify(whose)
-  if (known.has(id))
+  const own = { meter, id: JSON.stringify(whose) }
+  if ([...recordings].some(({ meter, id }) => meter === own.meter && id === own.id))
     warn('instrument was called for two keyrings of one project: give each a name', 'same_keyring')
-  known.add(id)
-  return () => known.delete(id)
+  recordings.add(own)
+  return () => recordings.delete(own)
 }
