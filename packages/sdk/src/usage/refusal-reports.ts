@@ -64,23 +64,25 @@ export class RefusalReports {
   }
 }
 
-const ofReporters = new WeakMap<object, RefusalReports>()
+/** The field of a usage reporter that sends the refusals beside it. */
+const refusalReports = Symbol('keyrail:refusal-reports')
 
 /** Lets guards find what sends refusals beside a reporter. @returns the reporter */
-export function sentBy<Reporter extends object>(reporter: Reporter, refusals: RefusalReports): Reporter {
-  ofReporters.set(reporter, refusals)
-  return reporter
-}
+export const sentBy = <Reporter extends object>(reporter: Reporter, refusals: RefusalReports): Reporter =>
+  Object.defineProperty(reporter, refusalReports, { value: refusals })
 
 /**
  * Sends the refusals of a keyring with the reports of usage.
  *
  * @returns what counts them; undefined if one of the two is the caller's own
  */
-export function sendRefusals(reporter: object, { verify }: { verify: Verify }): RefusalCounts | undefined {
+export function sendRefusals(
+  reporter: object & { readonly [refusalReports]?: RefusalReports },
+  { verify }: { verify: Verify },
+): RefusalCounts | undefined {
   const counts = countedBy(verify)?.counts
-  const reports = ofReporters.get(reporter)
-  if (counts === undefined || reports === undefined) return undefined
+  const reports = reporter[refusalReports]
+  if (counts === undefined || !(reports instanceof RefusalReports)) return undefined
   reports.add(counts)
   return counts
 }

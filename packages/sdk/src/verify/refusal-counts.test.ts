@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refusalReasons } from '@keyrail/contract/usage'
 import { drawKey, id } from '../../test/keys.ts'
-import { RefusalCounts } from './refusal-counts.ts'
-import { refusals } from './verdict.ts'
+import { countedBy, counting, RefusalCounts } from './refusal-counts.ts'
+import { refusals, refused } from './verdict.ts'
 
 const HOUR = 3_600_000
 const NOW = Date.parse('2027-01-01T10:59:59Z')
@@ -72,4 +72,11 @@ test('however many keys and hours are refused, what is kept has a bound', () => 
   counts.isTaken = false
   assert.equal(counts.take(), undefined)
   assert.equal(counts.size, 0)
+})
+
+test('a proxy of the caller around a counting `verify` is not taken for it', () => {
+  const { counts } = setUp()
+  const verify = counting(() => refused.unknown_key, counts)
+  assert.equal(countedBy(verify)?.counts, counts)
+  assert.equal(countedBy(new Proxy(verify, {})), undefined)
 })

@@ -107,13 +107,21 @@ const sumOf = (counts: Float64Array): number => counts.reduce((sum, count) => su
 
 /** What counts the refusals of a keyring, and how it judges without counting. */
 interface Counted {
+  /** The function that counts. */
+  readonly verify: Verify
   readonly judge: Verify
   readonly counts: RefusalCounts
 }
-const known = new WeakMap<Verify, Counted>()
 
-/** Undefined if `verify` does not belong to a keyring that counts, such as a function of the caller. */
-export const countedBy = (verify: Verify): Counted | undefined => known.get(verify)
+/** The field of a `verify` that counts. */
+const counted = Symbol('keyrail:counted')
+
+/** Undefined if `verify` does not belong to a keyring that counts, such as a function of the caller, or a proxy of the caller. */
+export function countedBy(verify: Verify & { readonly [counted]?: Counted }): Counted | undefined {
+  const found = verify[counted]
+  // A proxy has the field of the function behind it, and must not be bypassed.
+  return found?.verify === verify ? found : undefined
+}
 
 /** Judges, and counts each refusal. A guard counts by itself, because it also knows the refusals that are not of keys. */
 export function counting(judge: Verify, counts: RefusalCounts): Verify {
@@ -122,6 +130,5 @@ export function counting(judge: Verify, counts: RefusalCounts): Verify {
     if (!verdict.valid) counts.add(verdict.code, key)
     return verdict
   }
-  known.set(verify, { judge, counts })
-  return verify
+  return Object.defineProperty(verify, counted, { value: { verify, judge, counts } satisfies Counted })
 }
