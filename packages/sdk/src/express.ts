@@ -13,13 +13,14 @@ import { type LimitRequirements, readRequirements } from './limits/limit.ts'
 import type { LimitVerdict } from './limits/verdict.ts'
 import { afterAnswer, beforeAnswer, isOver } from './protect/answer-begins.ts'
 import { chargeOnce } from './protect/charge.ts'
+import { exchangeOf } from './protect/exchange.ts'
 import { type Admission, Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
 import { headerValues, readParsedBody } from './protect/node-request.ts'
 import { type KeyringOf, type LimiterOf, requireLimiter } from './protect/parts.ts'
-import { isAnonymous, refusedBehind } from './protect/passage.ts'
+import { refusedBehind } from './protect/passage.ts'
 import { replayAnswer } from './protect/replay-answer.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
 import type { Valid } from './verify/verdict.ts'
@@ -39,12 +40,6 @@ export type { IdempotentOptions, LimitRequirements }
 /** Options of `requireKey`. */
 export interface RequireKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {}
 
-/** Requests that a `limit` has refused or not yet judged. They are not counted. */
-const notLetPass = new WeakSet<Request>()
-
-/** Answers that refuse a request. `idempotent` does not keep them, since a retry may pass. */
-const refusals = new WeakSet<Response>()
-
 /**
  * Lets a request pass only with a valid key, and sets `req.apiKey`. For Express 4 and 5. Refuses with 401, 403 or 503 as
  * `application/problem+json`, and with 429 where the key has used up a limit. With a whole `Keyrail`, charges limits and counts
@@ -58,20 +53,21 @@ export function requireKey(keyring: KeyringOf, { cost, ...options }: RequireKeyO
   const gate = new Gate<Request>('requireKey', keyring, options)
   gate.checkRoute({ cost })
   return function checkKey(request, response, next) {
+    const exchange = exchangeOf(request)
     const asked = {
-      exchange: request,
+      exchange,
       rawHeaders: request.rawHeaders,
       request,
       route: { cost },
       counted: (count: () => void) =>
         beforeAnswer(response, () => {
-          if (!notLetPass.has(request)) count()
+          if (!exchange.isHeldByLimit) count()
         }),
       answered: (work: () => void) => afterAnswer(response, work),
     }
     const judge = ({ key, headers, refusal }: Admission) => {
       if (isOver(response)) return
-      if (refusal !== undefined) return sendAnswer(response, refusal)
+      if (refusal !== undefined) return send(request, response, refusal)
       if (key !== undefined) request.apiKey = key
       response.set(headers)
       next()
@@ -88,9 +84,9 @@ export function requireKey(keyring: KeyringOf, { cost, ...options }: RequireKeyO
 export function requireScope(...scopes: readonly string[]): RequestHandler {
   const judge = requireScopes(scopes)
   return function checkScope(request: Request, response, next) {
-    const refusal = judge(request, request.apiKey)
+    const refusal = judge(exchangeOf(request), request.apiKey)
     if (refusal === undefined) next()
-    else sendAnswer(response, refusal)
+    else send(request, response, refusal)
   }
 }
 
@@ -104,16 +100,17 @@ export function limit(given: LimiterOf, requirements: LimitRequirements = {}): R
   const misplaced = warnMisplaced('limit')
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
-    if (!apiKey) return sendAnswer(response, isAnonymous(request) ? keyless(request) : misplaced())
-    notLetPass.add(request)
+    const exchange = exchangeOf(request)
+    if (!apiKey) return send(request, response, exchange.isAnonymous ? keyless(exchange) : misplaced())
+    exchange.isHeldByLimit = true
     const judge = (verdict: LimitVerdict) => {
       if (isOver(response)) return
-      if (!verdict.allowed) return sendAnswer(response, refusedBehind(request, verdict.problem))
-      notLetPass.delete(request)
+      if (!verdict.allowed) return send(request, response, refusedBehind(exchange, verdict.problem))
+      exchange.isHeldByLimit = false
       response.set(verdict.headers)
       next()
     }
-    chargeOnce(limiter, request, apiKey, cost).then(judge).catch(next)
+    chargeOnce(limiter, exchange, apiKey, cost).then(judge).catch(next)
   }
 }
 
@@ -126,26 +123,28 @@ export function idempotent(given: IdempotencyOf, options: IdempotentOptions = {}
   const misplaced = warnMisplaced('idempotent')
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
+    const exchange = exchangeOf(request)
     const idempotencyKeys = headerValues(rawHeaders, idempotencyHeader)
     if (!apiKey) {
-      if (!isAnonymous(request)) return sendAnswer(response, misplaced())
+      if (!exchange.isAnonymous) return send(request, response, misplaced())
       const claims = asksForClaim(method, idempotencyKeys.length > 0, options.required)
-      return claims ? sendAnswer(response, keyless(request)) : next()
+      return claims ? send(request, response, keyless(exchange)) : next()
     }
     const judge = async (verdict: IdempotencyVerdict | undefined) => {
       const claim = verdict?.verdict === 'execute' ? verdict.claim : undefined
       // The client is gone, so do not execute.
       if (isOver(response)) return claim?.release()
-      if (verdict?.verdict === 'refuse') return sendAnswer(response, refusedBehind(request, verdict.problem))
+      if (verdict?.verdict === 'refuse')
+        return send(request, response, refusedBehind(exchange, verdict.problem))
       if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
       if (claim !== undefined) {
-        const isKept = () => !refusals.has(response)
+        const isKept = () => !exchange.isUnkept
         holdResponse(response, idempotency.maxBodyBytes, claim, { isKept })
       }
       next()
     }
     claimRequest(idempotency, {
-      exchange: request,
+      exchange,
       key: apiKey,
       method,
       target: originalUrl,
@@ -168,12 +167,12 @@ export const embedHandler: MakeEmbedHandler<Request, RequestHandler> = (...given
   const answer = answerTokens(...given)
   return (request, response, next) => {
     answer(request, request.method, headerOf(request))
-      .then(token => isOver(response) || sendAnswer(response, token))
+      .then(token => isOver(response) || send(request, response, token))
       .catch(next)
   }
 }
 
-function sendAnswer(response: Response, { status, headers, body }: TokenAnswer): void {
-  refusals.add(response)
+function send(request: Request, response: Response, { status, headers, body }: TokenAnswer): void {
+  exchangeOf(request).isUnkept = true
   response.status(status).set(headers).send(JSON.stringify(body))
 }

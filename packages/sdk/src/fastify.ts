@@ -13,6 +13,7 @@ import {
 } from './idempotency/gate.ts'
 import type { StoredAnswer } from './idempotency/stored-answer.ts'
 import { afterAnswer, isOver } from './protect/answer-begins.ts'
+import { exchangeOf } from './protect/exchange.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
@@ -101,7 +102,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     const { raw } = request
     const hasIdempotencyKey = raw.headers[idempotencyHeader] !== undefined
     const { key, headers, refusal } = await gate.admit({
-      exchange: raw,
+      exchange: exchangeOf(raw),
       rawHeaders: raw.rawHeaders,
       request,
       route: config,
@@ -121,7 +122,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     const { public: open, idempotencyRequired } = configOf(request.routeOptions)
     if (open === true || apiKey === undefined) return
     const verdict = await claimRequest(idempotency, {
-      exchange: raw,
+      exchange: exchangeOf(raw),
       key: apiKey,
       method,
       target: request.originalUrl,
@@ -133,7 +134,8 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
       if (verdict?.verdict === 'execute') await verdict.claim.release()
       return reply
     }
-    if (verdict?.verdict === 'refuse') return sendAnswer(reply, refusedBehind(raw, verdict.problem))
+    if (verdict?.verdict === 'refuse')
+      return sendAnswer(reply, refusedBehind(exchangeOf(raw), verdict.problem))
     if (verdict?.verdict === 'replay') {
       return replay(reply, verdict.answer)
     }

@@ -11,12 +11,13 @@ import {
 } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import { type LimitRequirements, readRequirements } from './limits/limit.ts'
-import { chargeOnce, newestHeaders } from './protect/charge.ts'
+import { chargeOnce } from './protect/charge.ts'
+import { exchangeOf, type HttpAnswer } from './protect/exchange.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
 import { type KeyringOf, type LimiterOf, requireLimiter } from './protect/parts.ts'
-import { type HttpAnswer, isAnonymous, refusedBehind } from './protect/passage.ts'
+import { refusedBehind } from './protect/passage.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
 import { readCopy } from './protect/web-body.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
@@ -53,9 +54,10 @@ export function requireKey(
   const gate = new Gate<Context>('requireKey', keyring, options)
   gate.checkRoute({ cost })
   return async function checkKey(context, next) {
+    const exchange = exchangeOf(context)
     let count: (() => void) | undefined
     let afterwards: (() => void) | undefined
-    const { key, refusal } = await gate.admitWeb(context, context.req.raw, context, {
+    const { key, refusal } = await gate.admitWeb(exchange, context.req.raw, context, {
       route: { cost },
       counted: later => {
         count = later
@@ -69,11 +71,11 @@ export function requireKey(
     try {
       await next()
     } finally {
-      if (!notLetPass.has(context)) count?.()
+      if (!exchange.isHeldByLimit) count?.()
     }
     if (context.res.status < 400) afterwards?.()
-    const headers = newestHeaders(context)
-    if (Object.keys(headers).length > 0) answerWith(context, withHeaders(context.res, headers))
+    const { limitHeaders } = exchange
+    if (Object.keys(limitHeaders).length > 0) answerWith(context, withHeaders(context.res, limitHeaders))
     return undefined
   }
 }
@@ -82,7 +84,7 @@ export function requireKey(
 export function requireScope(...scopes: readonly string[]): MiddlewareHandler<KeyrailEnv> {
   const judge = requireScopes(scopes)
   return async function checkScope(context, next) {
-    const refusal = judge(context, keyOf(context))
+    const refusal = judge(exchangeOf(context), keyOf(context))
     return refusal === undefined ? next() : refuse(context, refusal)
   }
 }
@@ -96,12 +98,13 @@ export function limit(given: LimiterOf, requirements: LimitRequirements = {}): M
   const cost = readRequirements('limit', requirements)
   const misplaced = warnMisplaced('limit')
   return async function checkLimits(context, next) {
+    const exchange = exchangeOf(context)
     const key = keyOf(context)
-    if (key === undefined) return refuse(context, isAnonymous(context) ? keyless(context) : misplaced())
-    notLetPass.add(context)
-    const verdict = await chargeOnce(limiter, context, key, cost)
-    if (!verdict.allowed) return refuse(context, refusedBehind(context, verdict.problem))
-    notLetPass.delete(context)
+    if (key === undefined) return refuse(context, exchange.isAnonymous ? keyless(exchange) : misplaced())
+    exchange.isHeldByLimit = true
+    const verdict = await chargeOnce(limiter, exchange, key, cost)
+    if (!verdict.allowed) return refuse(context, refusedBehind(exchange, verdict.problem))
+    exchange.isHeldByLimit = false
     await next()
     answerWith(context, withHeaders(context.res, verdict.headers))
     return undefined
@@ -116,18 +119,19 @@ export function idempotent(
   const idempotency = requireIdempotency(given, options)
   const misplaced = warnMisplaced('idempotent')
   return async function claim(context, next) {
+    const exchange = exchangeOf(context)
     const key = keyOf(context)
     if (key === undefined) {
-      if (!isAnonymous(context)) return refuse(context, misplaced())
+      if (!exchange.isAnonymous) return refuse(context, misplaced())
       const { method, headers } = context.req.raw
       const claims = asksForClaim(method, headers.has(idempotencyHeader), options.required)
-      return claims ? refuse(context, keyless(context)) : next()
+      return claims ? refuse(context, keyless(exchange)) : next()
     }
     let isWhole = false
     const response = await runOnce(idempotency, context.req.raw, {
-      exchange: context,
+      exchange,
       key,
-      isKept: () => !refusedHere.has(context),
+      isKept: () => !exchange.isUnkept,
       ...options,
       readBody: () => readBody(context, idempotency),
       // Without a change to the context: a response that Hono makes itself has them.
@@ -155,14 +159,8 @@ export const embedHandler: MakeEmbedHandler<Context, (context: Context) => Promi
   return context => respond(answer, context, context.req.raw)
 }
 
-/** Requests that a `limit` has refused or not yet judged. They are not counted. */
-const notLetPass = new WeakSet<Context>()
-
-/** Contexts with a refusal. `idempotent` does not keep these answers, since a retry may pass. */
-const refusedHere = new WeakSet<Context>()
-
 function refuse(context: Context, answer: HttpAnswer): Response {
-  refusedHere.add(context)
+  exchangeOf(context).isUnkept = true
   return problemResponse(answer)
 }
 

@@ -22,14 +22,15 @@ import {
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { afterAnswer, isOver } from './protect/answer-begins.ts'
+import { exchangeOf, type HttpAnswer } from './protect/exchange.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
-import { exchangeOf } from './protect/nest-exchange.ts'
+import { httpOf } from './protect/nest-http.ts'
 import { marksOf, type RouteMarks } from './protect/nest-marks.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
 import type { KeyringOf } from './protect/parts.ts'
-import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
+import { refusedBehind } from './protect/passage.ts'
 import { replayAnswer } from './protect/replay-answer.ts'
 import type { Valid } from './verify/verdict.ts'
 
@@ -74,7 +75,7 @@ const OPTIONS = Symbol('keyrail:options')
 /** Injects the key of the request: undefined on a public route, or if none was sent where it is optional. */
 export const ApiKey: () => ParameterDecorator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Valid | undefined =>
-    exchangeOf<PlatformRequest, PlatformResponse>(context)?.request.apiKey,
+    httpOf<PlatformRequest, PlatformResponse>(context)?.request.apiKey,
 )
 
 /** Protects every route that is not `@Public()`, on Express and Fastify. */
@@ -130,15 +131,15 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     const marks = marksOf(this.#reflector, [context.getHandler(), context.getClass()])
     if (marks.isPublic && !marks.isDemanded) return true
     // Only HTTP requests have a key.
-    const exchange = exchangeOf<PlatformRequest, PlatformResponse>(context)
-    if (exchange === null) return false
-    const { request, response, isGraphql } = exchange
+    const http = httpOf<PlatformRequest, PlatformResponse>(context)
+    if (http === null) return false
+    const { request, response, isGraphql } = http
     // One request may call many resolvers, each of which would claim the same key.
     if (isGraphql && marks.idempotencyRequired)
       throw new TypeError('a resolver cannot have IdempotencyRequired')
     const node = nodeRequest(request)
     const { key, headers, refusal } = await this.#gate.admit({
-      exchange: node,
+      exchange: exchangeOf(node),
       rawHeaders: node.rawHeaders,
       request,
       route: marks,
@@ -167,7 +168,7 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
   ): Promise<boolean> {
     const node = nodeRequest(request)
     const verdict = await claimRequest(idempotency, {
-      exchange: node,
+      exchange: exchangeOf(node),
       key,
       method: node.method ?? 'GET',
       target: request.originalUrl ?? node.url ?? '/',
@@ -179,7 +180,8 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
       if (verdict?.verdict === 'execute') await verdict.claim.release()
       return new Promise(() => {})
     }
-    if (verdict?.verdict === 'refuse') throw exceptionOf(response, refusedBehind(node, verdict.problem))
+    if (verdict?.verdict === 'refuse')
+      throw exceptionOf(response, refusedBehind(exchangeOf(node), verdict.problem))
     if (verdict?.verdict === 'replay') {
       replayAnswer(takeResponse(response), verdict.answer)
       // Never resolves, so that Nest and its filters do nothing more with this answered request.

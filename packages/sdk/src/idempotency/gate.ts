@@ -21,9 +21,6 @@ export const tooLarge: unique symbol = Symbol('too large')
 
 export const idempotencyHeader = 'idempotency-key'
 
-/** Requests that were or are being claimed. A second claim would wait for the first one of the same request. */
-const claimed = new WeakSet<object>()
-
 /** The other methods are safe to repeat. */
 const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
@@ -48,7 +45,7 @@ export function requireIdempotency(given: IdempotencyOf, options: IdempotentOpti
 /**
  * What to do with a request before its handler runs; undefined: run the handler.
  *
- * @param exchange an object that identifies this request; a second claim with the same object returns undefined
+ * @param exchange the same for every claim of the request. A second claim returns undefined: it would wait for the first one
  * @param idempotencyKeys all values of the header
  * @param readBody called if the request is to be claimed; returns undefined if no parser has read the body, or `tooLarge`
  */
@@ -63,7 +60,7 @@ export async function claimRequest(
     readBody,
     required = false,
   }: {
-    exchange: object
+    exchange: { isClaimed: boolean }
     key: Valid
     method: string
     target: string
@@ -74,8 +71,8 @@ export async function claimRequest(
   if (!methods.has(method.toUpperCase())) return undefined
   const [idempotencyKey, ...more] = idempotencyKeys
   if (idempotencyKey === undefined) return required ? refuse(missingKey()) : undefined
-  if (claimed.has(exchange)) return undefined
-  claimed.add(exchange)
+  if (exchange.isClaimed) return undefined
+  exchange.isClaimed = true
   if (more.length > 0) return refuse(badKey())
   const body = await readBody()
   if (body === undefined) return refuse(unreadBody())

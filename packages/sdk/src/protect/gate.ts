@@ -6,13 +6,13 @@
 import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import { partOf } from '../runtime/part-of.ts'
-import { isFirstCount } from '../usage/once.ts'
 import { sendRefusals } from '../usage/refusal-reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 import { countedBy, type RefusalCounts } from '../verify/refusal-counts.ts'
 import { refused, type Valid } from '../verify/verdict.ts'
 import { chargeOnce } from './charge.ts'
 import { type Credential, readCredential } from './credential.ts'
+import type { Exchange, HttpAnswer } from './exchange.ts'
 import {
   type GateOptions,
   type GateSettings,
@@ -22,7 +22,7 @@ import {
   readScopes,
 } from './gate-options.ts'
 import type { KeyringOf } from './parts.ts'
-import { type HttpAnswer, openPassage } from './passage.ts'
+import { openPassage } from './passage.ts'
 import { toHttpRefusal } from './refusal.ts'
 import { mayBeUnasked, warnUnasked } from './unasked.ts'
 
@@ -39,8 +39,8 @@ const atOnce = (work: () => void): void => work()
 
 /** A request to judge. */
 export interface Asked<Request> {
-  /** An object that identifies this request, so that it is counted once. */
-  exchange: object
+  /** The same for every guard of the request, so that it is counted once. */
+  exchange: Exchange
   /** Name, value, name, value, as Node has them. */
   rawHeaders: readonly string[]
   /** The framework's request. */
@@ -129,7 +129,7 @@ export class Gate<Request = unknown> {
     if (limits !== undefined && limits.allowed !== true) {
       return { refusal: passage.refuse(limits.problem as HttpProblem) }
     }
-    if (usage !== undefined && isFirstCount(usage, exchange)) counted(() => usage.count(verdict))
+    if (usage !== undefined && exchange.takeCount(usage)) counted(() => usage.count(verdict))
     if (ignoresLimits && mayBeUnasked(keyring, verdict)) {
       answered(() => warnUnasked(keyring, exchange, verdict))
     }
@@ -139,7 +139,7 @@ export class Gate<Request = unknown> {
 
   /** `admit` for a request of the Fetch API, which joins repeated headers. */
   admitWeb(
-    exchange: object,
+    exchange: Exchange,
     { headers }: Pick<globalThis.Request, 'headers'>,
     request: Request,
     more: Pick<Asked<Request>, 'route' | 'claims' | 'counted' | 'answered'> = {},

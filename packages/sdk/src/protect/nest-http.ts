@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common'
 
 /** The request and the response behind a call, as the platform has them. */
-interface Exchange<Request, Response> {
+interface NestHttp<Request, Response> {
   request: Request
   response: Response
   isGraphql: boolean
@@ -16,7 +16,7 @@ interface GraphqlContext {
 }
 
 /** Null for a call without an HTTP request to answer, such as one of a microservice or of a subscription over a socket. */
-export function exchangeOf<Request, Response>(context: ExecutionContext): Exchange<Request, Response> | null {
+export function httpOf<Request, Response>(context: ExecutionContext): NestHttp<Request, Response> | null {
   const kind: string = context.getType()
   if (kind === 'http') {
     const http = context.switchToHttp()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTestKeyring } from '../testing.ts'
+import { Exchange } from './exchange.ts'
 import { Gate } from './gate.ts'
 import type { GateVerdict } from './gate-options.ts'
 import { requireScopes } from './require-scopes.ts'
@@ -14,10 +15,10 @@ async function reports(gates: { scopes?: string[] }[], demanded?: string) {
   const verdicts: [passed: boolean, code: string, later: boolean][] = []
   const onVerdict = ({ passed, code, later }: GateVerdict) =>
     void verdicts.push([passed, code, later === true])
-  const exchange = {}
+  const exchange = new Exchange()
   for (const options of gates) {
     const gate = new Gate('requireKey', keyring, { ...options, onVerdict })
-    const { refusal, key: verdict } = await gate.admit({ exchange, rawHeaders, request: exchange })
+    const { refusal, key: verdict } = await gate.admit({ exchange, rawHeaders, request: {} })
     if (refusal !== undefined) return verdicts
     if (demanded !== undefined) requireScopes([demanded])(exchange, verdict)
   }

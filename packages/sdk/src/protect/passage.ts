@@ -2,25 +2,8 @@ import type { HttpProblem } from '../http/problem.ts'
 import { callListener, catchLater, warn } from '../runtime/reports.ts'
 import type { RefusalCounts } from '../verify/refusal-counts.ts'
 import type { Valid } from '../verify/verdict.ts'
+import type { Exchange, HttpAnswer, Passage } from './exchange.ts'
 import type { GateCode, GateOptions, GateVerdict, RefusalShape } from './gate-options.ts'
-
-/** The answer in place of a route's. */
-export interface HttpAnswer {
-  status: number
-  /** Names in lower case. */
-  headers: Readonly<Record<string, string>>
-  body: object
-}
-
-/** What a gate knows about a request, for later middleware. */
-interface Passage {
-  key: Valid | undefined
-  /** The listener that knows that the request passed; undefined before that. */
-  hasPassed: unknown
-  refuse(problem: HttpProblem): HttpAnswer
-}
-
-const passages = new WeakMap<object, Passage>()
 
 /** What counts the refusals of a gate, and the key of this request. */
 interface Counting {
@@ -30,11 +13,9 @@ interface Counting {
 
 /**
  * Records a request at its gate. Refusals of the gate and of later middleware are counted, and go to the vendor's listeners.
- *
- * @param exchange an object that identifies this request
  */
 export function openPassage<Request>(
-  exchange: object,
+  exchange: Exchange,
   request: Request,
   { onRefused, onVerdict }: Pick<GateOptions<Request>, 'onRefused' | 'onVerdict'>,
   { counts, presented }: Partial<Counting> = {},
@@ -45,8 +26,7 @@ export function openPassage<Request>(
   const passage: Passage = {
     key: undefined,
     // If several protections have the same listener, the first one to let the request pass reports it.
-    hasPassed:
-      onVerdict !== undefined && passages.get(exchange)?.hasPassed === onVerdict ? onVerdict : undefined,
+    hasPassed: onVerdict !== undefined && exchange.passage?.hasPassed === onVerdict ? onVerdict : undefined,
     refuse(problem) {
       const code = problem.body.code as GateCode
       counts?.add(code, passage.key ?? presented)
@@ -59,7 +39,7 @@ export function openPassage<Request>(
       return onRefused === undefined ? problem : shaped(problem, () => onRefused(problem, request))
     },
   }
-  passages.set(exchange, passage)
+  exchange.passage = passage
   return {
     refuse: passage.refuse,
     /** The key is valid; the request may still be refused. */
@@ -75,14 +55,8 @@ export function openPassage<Request>(
 }
 
 /** Refuses after a gate, with the listeners of the gate. */
-export const refusedBehind = (exchange: object, problem: HttpProblem): HttpAnswer =>
-  passages.get(exchange)?.refuse(problem) ?? problem
-
-/** Whether a gate let the request pass without a key. */
-export function isAnonymous(exchange: object): boolean {
-  const passage = passages.get(exchange)
-  return passage !== undefined && passage.key === undefined
-}
+export const refusedBehind = (exchange: Exchange, problem: HttpProblem): HttpAnswer =>
+  exchange.passage?.refuse(problem) ?? problem
 
 /** The vendor's function cannot let the request pass: if it fails, the refusal stays. */
 function shaped(problem: HttpProblem, shape: () => RefusalShape | undefined): HttpAnswer {

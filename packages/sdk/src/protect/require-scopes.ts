@@ -1,7 +1,8 @@
 import { refused, type Valid } from '../verify/verdict.ts'
+import type { Exchange, HttpAnswer } from './exchange.ts'
 import { readScopes } from './gate-options.ts'
 import { warnMisplaced } from './misplaced.ts'
-import { type HttpAnswer, isAnonymous, refusedBehind } from './passage.ts'
+import { refusedBehind } from './passage.ts'
 import { toHttpRefusal } from './refusal.ts'
 
 /**
@@ -14,14 +15,14 @@ export function requireScopes(scopes: readonly string[]) {
   const required = readScopes(scopes)
   if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
   const misplaced = warnMisplaced('requireScope')
-  return (exchange: object, apiKey: Valid | undefined): HttpAnswer | undefined => {
+  return (exchange: Exchange, apiKey: Valid | undefined): HttpAnswer | undefined => {
     if (apiKey && required.every(scope => apiKey.scopes.includes(scope))) return undefined
-    if (!apiKey && !isAnonymous(exchange)) return misplaced()
+    if (!apiKey && !exchange.isAnonymous) return misplaced()
     if (!apiKey) return keyless(exchange)
     return refusedBehind(exchange, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
   }
 }
 
 /** Refuses a request that its gate let pass without a key, where later middleware demands something of the key. */
-export const keyless = (exchange: object): HttpAnswer =>
+export const keyless = (exchange: Exchange): HttpAnswer =>
   refusedBehind(exchange, toHttpRefusal(refused.missing_key, { header: [] }))

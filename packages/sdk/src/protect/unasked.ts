@@ -1,7 +1,7 @@
 import { wasAsked } from '../limits/asked.ts'
 import { warn } from '../runtime/reports.ts'
 import type { Valid } from '../verify/verdict.ts'
-import { isCharged } from './charge.ts'
+import type { Exchange } from './exchange.ts'
 
 /** Keyrings for which the warning was given. */
 const warned = new WeakSet<object>()
@@ -14,8 +14,8 @@ export const mayBeUnasked = (keyring: object, { rateLimits }: Valid): boolean =>
  * For a guard that was given a keyring alone: warns once for each keyring when a request was answered although its key has
  * limits that nothing asked about. Called after the answer, because `limit` or the handler may ask.
  */
-export function warnUnasked(keyring: object, exchange: object, key: Valid): void {
-  if (warned.has(keyring) || isCharged(exchange) || wasAsked(key)) return
+export function warnUnasked(keyring: object, exchange: Exchange, key: Valid): void {
+  if (warned.has(keyring) || exchange.charges.size > 0 || wasAsked(key)) return
   warned.add(keyring)
   warn(
     'An API key has limits, but nothing asks about them, so it passes without limits. Give the guard the whole keyrail or a limiter, or say limiter: false.',

@@ -12,7 +12,8 @@ import type { StoredAnswer } from '../idempotency/stored-answer.ts'
 import { joined } from '../runtime/bytes.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import type { Valid } from '../verify/verdict.ts'
-import { type HttpAnswer, refusedBehind } from './passage.ts'
+import type { Exchange, HttpAnswer } from './exchange.ts'
+import { refusedBehind } from './passage.ts'
 
 /** Responses of the Fetch API, for frameworks that are built on it. */
 
@@ -64,7 +65,7 @@ export async function runOnce(
     timer = systemTimer,
     ...options
   }: {
-    exchange: object
+    exchange: Exchange
     key: Valid
     readBody: () => Promise<Uint8Array | typeof tooLarge>
     run: () => Promise<Response>

@@ -12,7 +12,7 @@ import { isWhole } from '../runtime/part-of.ts'
 import { callListener } from '../runtime/reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 import type { Valid } from '../verify/verdict.ts'
-import { newestHeaders } from './charge.ts'
+import { exchangeOf } from './exchange.ts'
 import { Gate } from './gate.ts'
 import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } from './gate-options.ts'
 import { type KeyringSource, opened } from './opened.ts'
@@ -127,7 +127,8 @@ function guard<R extends Request, Host extends unknown[]>(
       idempotency !== undefined &&
       asksForClaim(request.method, request.headers.has(idempotencyHeader), idempotencyRequired)
     let afterwards: (() => void) | undefined
-    const { key, refusal } = await gate.admitWeb(request, request, request, {
+    const exchange = exchangeOf(request)
+    const { key, refusal } = await gate.admitWeb(exchange, request, request, {
       route: { cost },
       claims,
       counted: count => {
@@ -145,13 +146,13 @@ function guard<R extends Request, Host extends unknown[]>(
       idempotency === undefined || key === undefined
         ? await run()
         : await runOnce(idempotency, request, {
-            exchange: request,
+            exchange,
             key,
             required: idempotencyRequired,
             readBody: () => readCopy(request, idempotency),
             run,
           })
     if (response.status < 400) afterwards?.()
-    return withHeaders(response, newestHeaders(request))
+    return withHeaders(response, exchange.limitHeaders)
   }
 }

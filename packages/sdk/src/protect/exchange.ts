@@ -1,0 +1,73 @@
+import type { HttpProblem } from '../http/problem.ts'
+import type { Limiter } from '../limits/limit.ts'
+import type { LimitVerdict } from '../limits/verdict.ts'
+import type { UsageReporter } from '../usage/reporter.ts'
+import type { Valid } from '../verify/verdict.ts'
+
+/** The answer in place of a route's. */
+export interface HttpAnswer {
+  status: number
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>
+  body: object
+}
+
+/** What a limiter has charged for a request. */
+export interface Charge {
+  key: Valid
+  cost: number
+  verdict: LimitVerdict
+}
+
+export type Charging = Pick<Limiter, 'limit'>
+
+/** What a gate knows about a request, for later middleware. */
+export interface Passage {
+  key: Valid | undefined
+  /** The listener that knows that the request passed; undefined before that. */
+  hasPassed: unknown
+  refuse(problem: HttpProblem): HttpAnswer
+}
+
+/**
+ * What the guards and the middleware of one request know of each other, so that the request is charged, counted and claimed
+ * once, whatever stands in its chain.
+ */
+export class Exchange {
+  /** The charges of each limiter that was asked about the request. */
+  readonly charges = new Map<Charging, Charge[]>()
+  /** The headers of the last charge. A guard adds them to the answer after the handler has run, which may charge too. */
+  limitHeaders: LimitVerdict['headers'] = {}
+  /** Undefined until a gate has judged the request. */
+  passage: Passage | undefined
+  /** Whether an `idempotent` has claimed the request, or is about to. */
+  isClaimed = false
+  /** Whether a `limit` has refused the request, or has not judged it yet. Such a request is not counted. */
+  isHeldByLimit = false
+  /** Whether `idempotent` must not keep the answer: a refusal, after which a retry may pass, or an embed token. */
+  isUnkept = false
+  readonly #counted = new Set<Pick<UsageReporter, 'count'>>()
+
+  /** Whether a gate let the request pass without a key. */
+  get isAnonymous(): boolean {
+    return this.passage !== undefined && this.passage.key === undefined
+  }
+
+  /** True only the first time for a reporter, because several guards may see the same request. */
+  takeCount(usage: Pick<UsageReporter, 'count'>): boolean {
+    if (this.#counted.has(usage)) return false
+    this.#counted.add(usage)
+    return true
+  }
+}
+
+const exchanges = new WeakMap<object, Exchange>()
+
+/** @param request the object that every guard of the request sees: Node's request, the request of the Fetch API, or a context */
+export function exchangeOf(request: object): Exchange {
+  const known = exchanges.get(request)
+  if (known !== undefined) return known
+  const exchange = new Exchange()
+  exchanges.set(request, exchange)
+  return exchange
+}
