@@ -1,8 +1,9 @@
 /** The admin client: manages a workspace. */
+
 export type { Listing, Page } from './admin/list.ts'
-export { type Admin, type AdminOptions, createAdmin } from './admin/open.ts'
+export { type Admin, createAdmin } from './admin/open.ts'
+export type { AdminOptions, RevokeBody, RotateBody } from './admin/options.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'
-export type { RevokeBody, RotateBody } from './admin/resource.ts'
 export type * from './admin/types.ts'
 export type { SecretKeySource } from './http/secret-key.ts'
 export { type FieldFault, KeyrailError } from './runtime/errors.ts'

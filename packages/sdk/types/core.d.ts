@@ -1056,7 +1056,7 @@ interface LimiterOptions extends ConnectionOptions, ErrorOptions {
 	timeoutMs?: number | undefined;
 	/**
 	 * What happens to a request if the service is unavailable: `deny`, the default, answers 503; `allow` lets it pass
-	 * uncounted. The same holds if the service has no room for a further counter. If the service refuses the call, as for a
+	 * uncounted. The same holds if the service cannot hold a further counter. If the service refuses the call, as for a
 	 * revoked secret key, the request is always refused. If the secret key only lacks the permission, requests pass uncounted,
 	 * and `onError` receives it once.
 	 */
@@ -1101,7 +1101,7 @@ interface LimiterStats {
 }
 /**
  * Checks limits with one call per request, or fewer with `prepay`. A key without limits needs none, and neither does one that
- * was denied and has no room yet. No check is repeated, because one without an answer may have been charged. While the
+ * was denied and still has nothing left. No check is repeated, because one without an answer may have been charged. While the
  * service hangs, one request at a time calls it, and `onUnavailable` decides for the others at once.
  *
  * @throws TypeError naming a missing or wrong option
@@ -1126,7 +1126,7 @@ interface UsageReporterStats {
 	pending: number;
 	/** Counted requests that were acknowledged. */
 	reported: number;
-	/** Counted requests that will not be reported: no room, too old, invalid id, counted after the end, or ignored. */
+	/** Counted requests that will not be reported: over the bound, too old, invalid id, counted after the end, or ignored. */
 	dropped: number;
 	/** The error code of the last report; null if it succeeded. */
 	lastError: KeyrailErrorCode | null;
@@ -1169,14 +1169,14 @@ interface KeyringStats {
 	/** Keys held, and the current limit. */
 	keys: number;
 	maxCachedKeys: number;
-	/** True: every key of the project and environment is held. False with `tenantIds`, or after keys were dropped for lack of room. */
+	/** True: every key of the project and environment is held. False with `tenantIds`, or after keys were dropped for lack of memory. */
 	complete: boolean;
 	/** Milliseconds since the service last confirmed the keys; null if it never has. */
 	confirmedAgeMs: number | null;
 	/** Look-ups that found a key, and those that did not. A malformed key is not looked up. */
 	hits: number;
 	misses: number;
-	/** Keys dropped for lack of room. */
+	/** Keys dropped for lack of memory. */
 	evictions: number;
 	/** Evictions per look-up; 0 before the first look-up. */
 	evictionRate: number;
@@ -1223,7 +1223,7 @@ type KeyringOf = OfWhole<'keys', Pick<Keyring, 'verify'>>;
 type LimiterOf = OfWhole<'limiter', Pick<Limiter, 'limit'>>;
 /** A usage reporter, or a `Keyrail`. */
 type UsageOf = OfWhole<'usage', Pick<UsageReporter, 'count'>>;
-/** What can be said of a request. `internal_error`: your own code is wrong, and a warning or `onError` says what. */
+/** The codes of a verdict. `internal_error`: your own code is wrong, and a warning or `onError` names the fault. */
 type GateCode = 'valid' | 'no_key' | RefusalCode | 'rate_limited' | 'limits_unavailable' | IdempotencyCode | 'internal_error';
 /** The verdict on a request, for metrics and logs. Holds no secret. */
 interface GateVerdict {
@@ -1233,7 +1233,7 @@ interface GateVerdict {
 	code: GateCode;
 	/** The verdict of the key, if it is valid. */
 	key: Valid | undefined;
-	/** The request passed before, and what comes after has refused it. Absent otherwise. */
+	/** The gate let the request pass, and later middleware refused it. Absent otherwise. */
 	later?: true;
 }
 /** The answer in place of a refusal. An absent field keeps its value. */
@@ -1267,7 +1267,7 @@ interface GateOptions<Request = unknown> {
 	 */
 	onRefused?: ((problem: HttpProblem, request: Request) => RefusalShape | undefined) | undefined;
 	/**
-	 * Receives one verdict on every request, and, with `later`, the refusals by what comes after. What it throws is only reported.
+	 * Receives one verdict on every request, and, with `later`, each refusal by later middleware. An error that it throws is only reported.
 	 */
 	onVerdict?: ((verdict: GateVerdict, request: Request) => void) | undefined;
 	/**

@@ -14,7 +14,10 @@ interface InstrumentOptions {
 }
 /** Made by `instrument`. */
 interface Instruments {
-	/** Counts each request once, by its verdict, and later refusals apart. Pass it as the option `onVerdict` to everything that protects routes. */
+	/**
+	 * Counts each request once, by its verdict, and later refusals apart. Pass this function as the option `onVerdict` to
+	 * everything that protects routes.
+	 */
 	onVerdict(verdict: Pick<GateVerdict, 'passed' | 'code' | 'later'>): void;
 	/** Stops recording calls, verdicts and lag. Call it when the keyring is closed. May be called twice. */
 	stop(): void;

@@ -2,11 +2,12 @@ import type { HttpSender } from '../http/call.ts'
 import { parseMembers } from '../http/json.ts'
 import { badStream, linesOf, streamBody } from '../http/stream.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
+import { partsOf, type RouteName } from './calls.ts'
 import { errorFromService, fromService, toService } from './names.ts'
 import { type AdminDefaults, type CallOptions, pauseAfter, queryOf } from './request.ts'
 
-const PATH = '/v1/audit_logs/export'
-const WHAT = `GET ${PATH}`
+const WHAT = 'GET /v1/audit_logs/export' satisfies RouteName
+const { method, path } = partsOf(WHAT)
 /** In characters. Far longer than any row, whose payload has at most two values of `meta` (old and new), 64 KiB each. */
 const LINE_MAX_LENGTH = 4 * 1024 * 1024
 
@@ -33,8 +34,8 @@ async function* readRows<T>(
   let { after_seq }: { after_seq?: number } = toService<object>(query)
   for (let failures = 0; ; ) {
     const body = streamBody(send, {
-      method: 'GET',
-      path: PATH,
+      method,
+      path,
       query: queryOf({ after_seq }),
       headers: { accept: 'application/x-ndjson, application/problem+json' },
       accepts: [200],

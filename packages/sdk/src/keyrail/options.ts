@@ -1,4 +1,4 @@
-import { type AdminOptions, adminOptionNames } from '../admin/open.ts'
+import { type AdminOptions, adminOptionNames } from '../admin/options.ts'
 import {
   type ConnectionOptions,
   connectionNames,

@@ -1,0 +1,113 @@
+import type { Routes } from '@keyrail/contract/routes/all'
+import type { Static, TSchema } from 'typebox'
+import { readUuid } from '../http/option-values.ts'
+import { type Listing, listOf } from './list.ts'
+import { noTenant, readExternalId } from './named-tenant.ts'
+import type { Camel } from './names.ts'
+import type { AdminRequest, CallOptions, KeyedOptions } from './request.ts'
+
+/**
+ * The routes of the contract, as types only: a call names its route, and the compiler compares the rest of the call with the
+ * declaration of the route. The published package needs no contract.
+ */
+export type RouteName = {
+  [Name in keyof Routes]: Routes[Name] extends { plane: 'vendor' } ? Name : never
+}[keyof Routes]
+
+type Answer<Name extends RouteName> = Camel<Static<Routes[Name]['answer']>>
+
+type Named<Name> = Name extends `${string}/:${string}` ? { id: string } : unknown
+
+type Queried<Route> = Route extends { query: infer Query extends TSchema }
+  ? { query?: QueryFields<Camel<Static<Query>>> | undefined }
+  : unknown
+
+/** A query is sent as text, so a field with `true` and `false` may be a boolean. */
+type QueryFields<Query> = {
+  [Field in keyof Query]?: Query[Field] | ('true' extends Query[Field] ? boolean : never) | undefined
+}
+
+type Bodied<Route> = Route extends { body: infer Body extends TSchema }
+  ? { body: Camel<Static<Body>> }
+  : unknown
+
+/** What tells the SDK how the route answers, and whether repeating the call is safe only with an `Idempotency-Key`. */
+type Declared<Route> = (Route extends { status: infer Status } ? { status: Status } : { status?: never }) &
+  (Route extends { replayable: true }
+    ? { keyed: true; options: KeyedOptions | undefined }
+    : { keyed?: never; options: CallOptions | undefined })
+
+type ObjectOf<Of> = Of extends { object: infer Text } ? Text : never
+
+type Input<Name extends RouteName> = { object: ObjectOf<Answer<Name>> } & Named<Name> &
+  Queried<Routes[Name]> &
+  Bodied<Routes[Name]> &
+  Declared<Routes[Name]>
+
+type Call = <Name extends RouteName>(name: Name, input: Input<Name>) => Promise<Answer<Name>>
+
+type ListName = {
+  [Name in RouteName]: Static<Routes[Name]['answer']> extends { object: 'list' } ? Name : never
+}[RouteName]
+
+type Item<Name extends ListName> = Answer<Name> extends { data: (infer Row)[] } ? Row : never
+
+type List = <Name extends ListName>(
+  name: Name,
+  input: { options: CallOptions | undefined } & Named<Name> & Queried<Routes[Name]>,
+) => Listing<Item<Name>>
+
+/** What `Input` and the input of a list are to the code. */
+interface AnyInput {
+  id?: string
+  query?: object | undefined
+  body?: object
+  status?: 200 | 201
+  object: string
+  keyed?: true
+  options: KeyedOptions | undefined
+}
+
+/** Calls of routes by their names. Rejects an invalid id, which could change the path of the request. */
+export interface Calls {
+  call: Call
+  list: List
+}
+
+export function createCalls(request: AdminRequest): Calls {
+  const list = (name: string, { id, query, options }: Omit<AnyInput, 'object'>) => {
+    const { path } = partsOf(name)
+    return listOf(request, path.includes(':') ? withId(path, readUuid('id', id)) : path, query, options)
+  }
+
+  /** Looks up an external id once, so that a repeated call concerns the same tenant. */
+  async function idFor(path: string, id: unknown, options: CallOptions | undefined): Promise<string> {
+    const externalId = path.startsWith('/v1/tenants/') ? readExternalId('id', id) : undefined
+    if (externalId === undefined) return readUuid('id', id)
+    const { data } = await (list as List)('GET /v1/tenants', { query: { externalId }, options }).page()
+    // Compared here, because a proxy may drop the query and return other tenants.
+    const tenant = data.find(listed => listed.externalId === externalId)
+    if (tenant === undefined) throw noTenant(externalId)
+    return readUuid('id', tenant.id)
+  }
+
+  const call = (name: string, { id, ...more }: AnyInput) => {
+    const { method, path } = partsOf(name)
+    const isNamed = path.includes(':')
+    return request({
+      ...more,
+      method,
+      path: isNamed ? async () => withId(path, await idFor(path, id, more.options)) : path,
+    })
+  }
+
+  return { call: call as Call, list: list as List }
+}
+
+/** @param name such as `GET /v1/keys/:id` */
+export function partsOf(name: string) {
+  const [method, path] = name.split(' ') as ['GET' | 'POST' | 'PATCH' | 'DELETE', string]
+  return { method, path }
+}
+
+const withId = (path: string, id: string): string => path.replace(/:\w+/, id)
