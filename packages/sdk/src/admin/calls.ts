@@ -44,7 +44,7 @@ type Input<Name extends RouteName> = { object: ObjectOf<Answer<Name>> } & Named<
   Bodied<Routes[Name]> &
   Declared<Routes[Name]>
 
-type Call = <Name extends RouteName>(name: Name, input: Input<Name>) => Promise<Answer<Name>>
+type CallRoute = <Name extends RouteName>(name: Name, input: Input<Name>) => Promise<Answer<Name>>
 
 type ListName = {
   [Name in RouteName]: Static<Routes[Name]['answer']> extends { object: 'list' } ? Name : never
@@ -52,7 +52,7 @@ type ListName = {
 
 type Item<Name extends ListName> = Answer<Name> extends { data: (infer Row)[] } ? Row : never
 
-type List = <Name extends ListName>(
+type ListRoute = <Name extends ListName>(
   name: Name,
   input: { options: CallOptions | undefined } & Named<Name> & Queried<Routes[Name]>,
 ) => Listing<Item<Name>>
@@ -70,8 +70,8 @@ interface AnyInput {
 
 /** Calls of routes by their names. Rejects an invalid id, which could change the path of the request. */
 export interface Calls {
-  call: Call
-  list: List
+  call: CallRoute
+  list: ListRoute
 }
 
 export function createCalls(request: AdminRequest): Calls {
@@ -84,7 +84,7 @@ export function createCalls(request: AdminRequest): Calls {
   async function idFor(path: string, id: unknown, options: CallOptions | undefined): Promise<string> {
     const externalId = path.startsWith('/v1/tenants/') ? readExternalId('id', id) : undefined
     if (externalId === undefined) return readUuid('id', id)
-    const { data } = await (list as List)('GET /v1/tenants', { query: { externalId }, options }).page()
+    const { data } = await (list as ListRoute)('GET /v1/tenants', { query: { externalId }, options }).page()
     // Compared here, because a proxy may drop the query and return other tenants.
     const tenant = data.find(listed => listed.externalId === externalId)
     if (tenant === undefined) throw noTenant(externalId)
@@ -101,7 +101,7 @@ export function createCalls(request: AdminRequest): Calls {
     })
   }
 
-  return { call: call as Call, list: list as List }
+  return { call: call as CallRoute, list: list as ListRoute }
 }
 
 /** @param name such as `GET /v1/keys/:id` */
