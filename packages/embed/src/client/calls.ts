@@ -1,3 +1,4 @@
+import type { Routes } from '@keyrail/contract/routes/all'
 import type { Problem } from '../errors.ts'
 import { EmbedError, type EmbedErrorFacts, isEmbedError } from './embed-error.ts'
 import { isOffline } from './is-offline.ts'
@@ -5,8 +6,9 @@ import { retryAfterOf } from './retry-after.ts'
 import type { Held, Tokens } from './tokens.ts'
 
 interface EmbedCall {
-  readonly method: 'GET' | 'POST' | 'PATCH'
-  readonly path: string
+  /** Such as `PATCH /v1/embed/keys/:id`. */
+  readonly route: `${'GET' | 'POST' | 'PATCH'} /v1/embed/${string}`
+  readonly id?: string
   readonly query?: object
   readonly body?: object
 }
@@ -21,6 +23,7 @@ interface Parts {
 }
 
 const answerMs = 30_000
+const probeRoute = 'GET /v1/embed/session' satisfies keyof Routes
 const probeMs = 10_000
 
 /** Sends calls with the newest token, once more after a refused one, and turns every failure into an `EmbedError`. */
@@ -45,7 +48,7 @@ class Sender {
 
   async send(call: EmbedCall): Promise<never> {
     if (this.#root === null) throw wrongAddress('')
-    const isChange = call.method !== 'GET'
+    const isChange = isChanging(call)
     // A second try is for the same tenant as the first.
     const subject = this.#tokens.subject()
     // Without a network from the start, nothing is sent.
@@ -64,7 +67,7 @@ class Sender {
   }
 
   async #sendOnce(call: EmbedCall, subject: string | null): Promise<never> {
-    const isChange = call.method !== 'GET'
+    const isChange = isChanging(call)
     const [answer, held] = await this.#askTwice(call, subject)
     const body = answer.ok ? await this.#bodyOf(answer, isChange) : null
     // An answer about one tenant must not reach a page that shows another.
@@ -85,8 +88,9 @@ class Sender {
     return [second, next]
   }
 
-  async #ask({ method, path, query = {}, body }: EmbedCall, { token }: Held): Promise<Response> {
-    const url = new URL(`${this.#root}/v1/embed${path}`)
+  async #ask({ route, id = '', query = {}, body }: EmbedCall, { token }: Held): Promise<Response> {
+    const [method, path] = route.split(' ') as [string, string]
+    const url = new URL(this.#root + path.replace(':id', encodeURIComponent(id)))
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value))
     const answer = await fetch(url, {
@@ -170,7 +174,7 @@ class Sender {
   async #canAsk(isChange: boolean): Promise<boolean> {
     try {
       this.#tokens.expire()
-      await this.#ask({ method: 'GET', path: '/session' }, await this.#tokens.current())
+      await this.#ask({ route: probeRoute }, await this.#tokens.current())
       return true
     } catch (error) {
       // Other calls may get the same error, so this call gets its own copy.
@@ -195,6 +199,8 @@ class Sender {
     return AbortSignal.any([this.#closed, AbortSignal.timeout(milliseconds)])
   }
 }
+
+const isChanging = ({ route }: EmbedCall) => !route.startsWith('GET')
 
 export const changed = () => new EmbedError('tenant_changed', 'The newest token is for another tenant.')
 

@@ -1,3 +1,5 @@
+import type { Routes } from '@keyrail/contract/routes/all'
+import type { Static, TSchema } from 'typebox'
 import type {
   CreatedEmbedKey,
   EmbedKey,
@@ -61,7 +63,29 @@ export interface EmbedClientOptions {
   readonly onTokenChange?: (change: TokenChange) => void
 }
 
-/** What may wake a tab. */
+/** A route of the embed plane. One that the contract does not declare does not compile. */
+type RouteName = {
+  [Name in keyof Routes]: Routes[Name] extends { plane: 'embed' } ? Name : never
+}[keyof Routes]
+
+/** A query is sent as text, so a field with `true` and `false` may be a boolean. */
+type QueryFields<Query> = {
+  [Field in keyof Query]?: Query[Field] | ('true' extends Query[Field] ? boolean : never)
+}
+
+type Input<Name extends RouteName> = object &
+  (Name extends `${string}/:id${string}` ? { id: string } : unknown) &
+  (Routes[Name] extends { query: infer Query extends TSchema }
+    ? { query: QueryFields<Static<Query>> }
+    : unknown) &
+  (Routes[Name] extends { body: infer Body extends TSchema } ? { body: Static<Body> } : unknown)
+
+type CallRoute = <Name extends RouteName>(
+  route: Name,
+  input: Input<Name>,
+) => Promise<Static<Routes[Name]['answer']>>
+
+/** Events that may wake a tab. */
 const wakeEvents = ['visibilitychange', 'pageshow', 'focus', 'online', 'resume']
 
 export function createEmbedClient({ baseUrl, getToken, onTokenChange }: EmbedClientOptions): EmbedClient {
@@ -78,15 +102,15 @@ export function createEmbedClient({ baseUrl, getToken, onTokenChange }: EmbedCli
   for (const target of [globalThis.window, globalThis.document])
     for (const name of wakeEvents) target?.addEventListener(name, tokens.wake, { signal: closing.signal })
 
-  const keyPath = (id: string) => `/keys/${encodeURIComponent(id)}`
+  const call: CallRoute = (route, input) => send({ route, ...input })
   return {
-    session: () => send({ method: 'GET', path: '/session' }),
-    list: (query = {}) => send({ method: 'GET', path: '/keys', query }),
-    create: (settings = {}) => send({ method: 'POST', path: '/keys', body: settings }),
-    update: (id, settings) => send({ method: 'PATCH', path: keyPath(id), body: settings }),
-    rotate: (id, settings = {}) => send({ method: 'POST', path: `${keyPath(id)}/rotate`, body: settings }),
-    revoke: (id, settings = {}) => send({ method: 'POST', path: `${keyPath(id)}/revoke`, body: settings }),
-    usage: (id, query = {}) => send({ method: 'GET', path: `${keyPath(id)}/usage`, query }),
+    session: () => call('GET /v1/embed/session', {}),
+    list: (query = {}) => call('GET /v1/embed/keys', { query }),
+    create: (body = {}) => call('POST /v1/embed/keys', { body }),
+    update: (id, body) => call('PATCH /v1/embed/keys/:id', { id, body }),
+    rotate: (id, body = {}) => call('POST /v1/embed/keys/:id/rotate', { id, body }),
+    revoke: (id, body = {}) => call('POST /v1/embed/keys/:id/revoke', { id, body }),
+    usage: (id, query = {}) => call('GET /v1/embed/keys/:id/usage', { id, query }),
     renewToken: tokens.expire,
     takeTokensFrom: tokens.takeFrom,
     onTokenChange(call) {

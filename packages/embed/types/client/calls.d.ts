@@ -1,12 +1,13 @@
 import { EmbedError } from './embed-error.js';
 import type { Tokens } from './tokens.js';
-interface Call {
-    readonly method: 'GET' | 'POST' | 'PATCH';
-    readonly path: string;
+interface EmbedCall {
+    /** Such as `PATCH /v1/embed/keys/:id`. */
+    readonly route: `${'GET' | 'POST' | 'PATCH'} /v1/embed/${string}`;
+    readonly id?: string;
     readonly query?: object;
     readonly body?: object;
 }
-export type Send = <T>(call: Call) => Promise<T>;
+export type Send = <T>(call: EmbedCall) => Promise<T>;
 interface Parts {
     readonly baseUrl: string;
     readonly tokens: Tokens;
@@ -14,6 +15,6 @@ interface Parts {
     readonly closed: AbortSignal;
 }
 /** Sends calls with the newest token, once more after a refused one, and turns every failure into an `EmbedError`. */
-export declare function createSend({ baseUrl, tokens, closed }: Parts): Send;
+export declare function createSend(parts: Parts): Send;
 export declare const changed: () => EmbedError;
 export {};

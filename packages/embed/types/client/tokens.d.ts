@@ -41,8 +41,8 @@ export interface Tokens {
     /** Stops the timer, forgets the token. */
     close(): void;
 }
-/** Holds one token in memory, and renews it in silence before it ends: one renewal at a time, however many calls wait. */
-export declare function createTokens({ getToken: first, now, onChange }: Parts): Tokens;
+/** Holds one token in memory, and renews it before it ends: one renewal at a time, however many calls wait. */
+export declare function createTokens(parts: Parts): Tokens;
 /** For the developer, too. */
 export declare const awaited: () => EmbedError;
 export {};

@@ -1,9 +1,9 @@
 import type { Keyring } from './keyring.js';
 import type { Words } from './words/words.js';
-/** What every part of one widget has around it. */
+/** What the parts of one widget share. */
 export interface At {
     readonly words: Words;
     readonly keyring: Keyring;
-    /** Whether dates are shown; until then their place is kept. */
+    /** Whether dates are shown; until then their space stays empty. */
     readonly hasDates?: boolean;
 }

@@ -1,5 +1,5 @@
 import type { At } from './at.js';
-/** Requests of 30 days, a bar for each. They are asked for when the row comes into view. */
+/** Requests of 30 days, a bar for each day. The figures are asked for when the row comes into view. */
 export declare function Bars({ at, id }: {
     at: At;
     id: string;

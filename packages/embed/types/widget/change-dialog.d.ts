@@ -13,8 +13,8 @@ interface ChangeDialogProps {
     readonly children: ComponentChildren;
 }
 /**
- * A form for one change at a time. A failure is shown where it was asked for; the fields stay as they are. It stays open until the
- * change is answered: a late answer would close another dialog, and a key that is shown only once with it.
+ * A form for one change at a time. A failure is shown in the form; the fields stay as they are. The form stays open until the
+ * change is answered: a late answer would close the next dialog, which may show a key that is shown only once.
  */
 export declare function ChangeDialog({ at, title, action, kind, make, onClose, children }: ChangeDialogProps): import("preact").JSX.Element;
 export {};

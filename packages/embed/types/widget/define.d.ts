@@ -1,2 +1,2 @@
-/** A page may load two versions; the first one stays. */
+/** A page may load two versions of the widget; the first version stays. */
 export declare function defineKeyrailKeys(): void;

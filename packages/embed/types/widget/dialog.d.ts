@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 interface DialogProps {
     readonly title: ComponentChildren;
-    /** Asked for by Esc or the system; the dialog stays open until it is no longer drawn. */
+    /** Called when Esc or the system asks to close the dialog. The dialog stays open until the caller no longer draws it. */
     readonly onClose: () => void;
     readonly children: ComponentChildren;
 }
-/** A modal dialog of the browser: it holds the focus, and gives it back to what opened it. */
+/** A modal dialog of the browser. It holds the focus, and gives the focus back to the element that opened the dialog. */
 export declare function Dialog({ title, onClose, children }: DialogProps): import("preact").JSX.Element;
 export {};

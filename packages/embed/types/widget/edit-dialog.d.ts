@@ -6,6 +6,6 @@ interface EditDialogProps {
     readonly onClose: () => void;
     readonly onDone: () => void;
 }
-/** Sends what the person has changed, and nothing else: an end that is left alone keeps its time of day. */
+/** Sends only the fields that the person has changed: an unchanged expiry keeps its time of day. */
 export declare function EditDialog({ at, of: key, onClose, onDone }: EditDialogProps): import("preact").JSX.Element;
 export {};

@@ -1,11 +1,11 @@
-/** What each event of the element says. None carries a key or a token. */
+/** The `detail` of each event of the element. No event carries a key or a token. */
 export interface KeyrailEvents {
     created: {
         id: string;
         name: string | null;
         display_prefix: string;
     };
-    /** As it is now. */
+    /** The expiry after the change. */
     updated: {
         id: string;
         name: string | null;

@@ -4,7 +4,7 @@ interface KeyRowProps {
     readonly at: At;
     readonly of: EmbedKey;
     readonly can: EmbedSession['can'];
-    /** Whether the list has its successor: newer than the key, a successor that is missing there is revoked. */
+    /** Whether the list has the successor of the key. A list has newer keys first, so a successor that is missing is revoked. */
     readonly isReplaced: boolean;
     readonly onEdit: () => void;
     readonly onRotate: () => void;

@@ -16,7 +16,7 @@ export interface KeyrailProps {
     density?: Density | null;
     messages?: Messages | null;
 }
-/** Also imported where there is no DOM, for example while a server renders the page. */
+/** This module is also imported where there is no DOM, for example while a server renders the page. */
 declare const Base: typeof HTMLElement;
 export declare const setServedFrom: (url: string) => void;
 /**

@@ -1,5 +1,5 @@
 /**
- * Remembers where the focus is. The answer gives it back if it is lost by then, as when a list comes again: to what had it, else
- * its row, else the row that has come in its place, else the heading.
+ * Remembers which element has the focus. The returned function restores a focus that is lost by then, for example because the list
+ * was drawn again. It focuses the first of these that is still there: the element, its row, the row beside it, the heading.
  */
 export declare function keepPlace(root: ShadowRoot): () => void;

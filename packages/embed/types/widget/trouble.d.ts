@@ -13,6 +13,6 @@ interface TroubleProps {
     readonly onRetry: () => void;
     readonly isBusy: boolean;
 }
-/** Why the keys cannot be shown, and the way on. What passes by itself is tried again by itself. */
+/** Why the keys cannot be shown, and what to do. A passing failure is tried again by itself. */
 export declare function Trouble({ at, trouble, onRetry, isBusy }: TroubleProps): import("preact").JSX.Element;
 export {};

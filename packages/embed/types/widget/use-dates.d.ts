@@ -1,5 +1,5 @@
 /**
- * Whether dates may be formatted. The first formatter of a page takes the browser longer than all else until rows are shown, so the
- * first rows are painted without their dates.
+ * Whether dates may be formatted. To make its first formatter of dates takes a browser longer than to draw the rows, so the first rows are
+ * painted without their dates.
  */
 export declare function useDates(hasRows: boolean): boolean;

@@ -1,7 +1,7 @@
 import type { Words } from './words/words.js';
-/** What the service has refused of a form, by field. */
+/** The faults that the service has found in a form, by field. */
 export declare function useFaults(words: Words): {
-    /** For a form that changes. */
+    /** Call it when the person changes the form. */
     forgive: () => void;
     learnFrom<T>(asked: Promise<T>): Promise<T>;
     /** Attributes of the field. */
