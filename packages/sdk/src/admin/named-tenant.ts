@@ -4,11 +4,6 @@ import { KeyrailError } from '../runtime/errors.ts'
 
 const PREFIX = 'external:'
 
-export interface NamedTenant {
-  id: string
-  externalId: string
-}
-
 /**
  * The external id in an id such as `external:acme`; undefined for any other id.
  *

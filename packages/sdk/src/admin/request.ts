@@ -23,7 +23,7 @@ export interface KeyedOptions extends CallOptions {
   idempotencyKey?: string | undefined
 }
 
-export interface AdminCall {
+interface AdminCall {
   /** GET by default. */
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** A function looks it up, once the rest of the call is known to be right. */
