@@ -109,7 +109,9 @@ test('every route of the vendor plane has exactly one method, whose comment name
   )
   // The compiler compares each name, and the rest of its call, with the contract (`admin/calls.ts`).
   const route = String.raw`([A-Z]+ \/[\w/:.]+)`
-  const called = [...source.matchAll(new RegExp(String.raw`\b(?:call|list)\(\s*'${route}'`, 'g'))]
+  const called = [
+    ...source.matchAll(new RegExp(String.raw`\b(?:call|list|create|read|one|change)\(\s*'${route}'`, 'g')),
+  ]
   const streamed = [...exported.matchAll(new RegExp(`'${route}' satisfies RouteName`, 'g'))]
   const names = [...called, ...streamed].map(([, name]) => name)
   const documented = [...source.matchAll(new RegExp(String.raw`\*\s+\`${route}\``, 'g'))].map(

@@ -52,12 +52,49 @@ type ListName = {
 
 type Item<Name extends ListName> = Answer<Name> extends { data: (infer Row)[] } ? Row : never
 
-type ListRoute = <Name extends ListName>(
-  name: Name,
-  input: { options: CallOptions | undefined } & Named<Name> & Queried<Routes[Name]>,
-) => Listing<Item<Name>>
+type Name<Route extends object> = {
+  [Each in RouteName]: Routes[Each] extends Route ? Each : never
+}[RouteName]
 
-/** What `Input` and the input of a list are to the code. */
+type QueryOf<Each extends RouteName> = Queried<Routes[Each]> extends { query?: infer Query } ? Query : never
+type BodyOf<Each extends RouteName> = Bodied<Routes[Each]> extends { body: infer Body } ? Body : never
+
+/** Routes that answer with 200, and take no `Idempotency-Key`. */
+type PlainName = Exclude<RouteName, Name<{ status: 201 }> | Name<{ replayable: true }>>
+type WithId = `${string}/:${string}`
+type WithBody = Name<{ body: TSchema }>
+
+/** Functions that call routes by their names, one for each list of parameters. Each rejects an invalid id, which could change the path. */
+export interface Calls {
+  call: CallRoute
+  list<Each extends ListName>(
+    name: Each,
+  ): Each extends WithId
+    ? (id: string, query?: QueryOf<Each>, options?: CallOptions) => Listing<Item<Each>>
+    : (query?: QueryOf<Each>, options?: CallOptions) => Listing<Item<Each>>
+  /** For a route that makes a resource, and replays its answer. */
+  create<Each extends Name<{ status: 201; replayable: true }>>(
+    name: Each,
+    object: ObjectOf<Answer<Each>>,
+  ): (body: BodyOf<Each>, options?: KeyedOptions) => Promise<Answer<Each>>
+  /** For a route with a query, and without an id. */
+  read<Each extends Exclude<Extract<PlainName, Name<{ query: TSchema }>>, WithId | WithBody | ListName>>(
+    name: Each,
+    object: ObjectOf<Answer<Each>>,
+  ): (query?: QueryOf<Each>, options?: CallOptions) => Promise<Answer<Each>>
+  /** For a route with an id, and without a body. */
+  one<Each extends Exclude<Extract<PlainName, WithId>, WithBody>>(
+    name: Each,
+    object: ObjectOf<Answer<Each>>,
+  ): (id: string, options?: CallOptions) => Promise<Answer<Each>>
+  /** For a route with an id and a body. */
+  change<Each extends Extract<PlainName, WithId & WithBody>>(
+    name: Each,
+    object: ObjectOf<Answer<Each>>,
+  ): (id: string, body: BodyOf<Each>, options?: CallOptions) => Promise<Answer<Each>>
+}
+
+/** What `Input` is to the code. */
 interface AnyInput {
   id?: string
   query?: object | undefined
@@ -65,26 +102,28 @@ interface AnyInput {
   status?: 200 | 201
   object: string
   keyed?: true
-  options: KeyedOptions | undefined
-}
-
-/** Calls of routes by their names. Rejects an invalid id, which could change the path of the request. */
-export interface Calls {
-  call: CallRoute
-  list: ListRoute
+  options?: KeyedOptions | undefined
 }
 
 export function createCalls(request: AdminRequest): Calls {
-  const list = (name: string, { id, query, options }: Omit<AnyInput, 'object'>) => {
-    const { path } = partsOf(name)
-    return listOf(request, path.includes(':') ? withId(path, readUuid('id', id)) : path, query, options)
-  }
+  type Given = [query?: object, options?: CallOptions]
+  const list =
+    (name: string) =>
+    (...given: Given | [id: string, ...Given]) => {
+      const { path } = partsOf(name)
+      const isNamed = path.includes(':')
+      const [query, options] = (isNamed ? given.slice(1) : given) as Given
+      return listOf(request, isNamed ? withId(path, readUuid('id', given[0])) : path, query, options)
+    }
 
   /** Looks up an external id once, so that a repeated call concerns the same tenant. */
   async function idFor(path: string, id: unknown, options: CallOptions | undefined): Promise<string> {
     const externalId = path.startsWith('/v1/tenants/') ? readExternalId('id', id) : undefined
     if (externalId === undefined) return readUuid('id', id)
-    const { data } = await (list as ListRoute)('GET /v1/tenants', { query: { externalId }, options }).page()
+    const { data } = await (list as unknown as Calls['list'])('GET /v1/tenants')(
+      { externalId },
+      options,
+    ).page()
     // Compared here, because a proxy may drop the query and return other tenants.
     const tenant = data.find(listed => listed.externalId === externalId)
     if (tenant === undefined) throw noTenant(externalId)
@@ -101,7 +140,19 @@ export function createCalls(request: AdminRequest): Calls {
     })
   }
 
-  return { call: call as CallRoute, list: list as ListRoute }
+  const calls = {
+    call,
+    list,
+    create: (name: string, object: string) => (body: object, options?: KeyedOptions) =>
+      call(name, { object, status: 201, keyed: true, body, options }),
+    read: (name: string, object: string) => (query?: object, options?: CallOptions) =>
+      call(name, { object, query, options }),
+    one: (name: string, object: string) => (id: string, options?: CallOptions) =>
+      call(name, { object, id, options }),
+    change: (name: string, object: string) => (id: string, body: object, options?: CallOptions) =>
+      call(name, { object, id, body, options }),
+  }
+  return calls as unknown as Calls
 }
 
 /** @param name such as `GET /v1/keys/:id` */

@@ -47,8 +47,10 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
     },
     auditLogs: {
       /** `GET /v1/audit_logs`. In rising order of `seq`, or with `order: 'desc'` the newest first. */
-      list: (query?: t.AuditLogList, options?: CallOptions): Listing<t.AuditLog> =>
-        list('GET /v1/audit_logs', { query, options }),
+      list: list('GET /v1/audit_logs') as (
+        query?: t.AuditLogList,
+        options?: CallOptions,
+      ) => Listing<t.AuditLog>,
       /**
        * `GET /v1/audit_logs/export`.
        * All rows, or those after row `afterSeq`, in one stream, read as fast as you take them. A broken stream continues
@@ -62,14 +64,16 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
     },
     securityEvents: {
       /** `GET /v1/security_events`. Newest first. Needs a key with the role owner. */
-      list: (query?: t.SecurityEventList, options?: CallOptions): Listing<t.SecurityEvent> =>
-        list('GET /v1/security_events', { query, options }),
+      list: list('GET /v1/security_events') as (
+        query?: t.SecurityEventList,
+        options?: CallOptions,
+      ) => Listing<t.SecurityEvent>,
     },
     usage: usageCalls(calls),
   }
 }
 
-const peopleCalls = ({ call, list }: Calls) => ({
+const peopleCalls = ({ call, change, create, list, one, read }: Calls) => ({
   workspace: {
     /** `GET /v1/workspace` */
     get: (options?: CallOptions): Promise<t.Workspace> =>
@@ -78,16 +82,20 @@ const peopleCalls = ({ call, list }: Calls) => ({
     update: (body: t.WorkspaceUpdate, options?: CallOptions): Promise<t.Workspace> =>
       call('PATCH /v1/workspace', { object: 'workspace', body, options }),
     /** `GET /v1/overview`. Keys, requests, nodes, billable tenants, and what needs attention. */
-    overview: (query?: t.OverviewQuery, options?: CallOptions): Promise<t.Overview> =>
-      call('GET /v1/overview', { object: 'overview', query, options }),
+    overview: read('GET /v1/overview', 'overview') as (
+      query?: t.OverviewQuery,
+      options?: CallOptions,
+    ) => Promise<t.Overview>,
   },
   members: {
     /** `GET /v1/members` */
-    list: (query?: t.MemberList, options?: CallOptions): Listing<t.Member> =>
-      list('GET /v1/members', { query, options }),
+    list: list('GET /v1/members') as (query?: t.MemberList, options?: CallOptions) => Listing<t.Member>,
     /** `PATCH /v1/members/:userId` */
-    update: (userId: string, body: t.MemberUpdate, options?: CallOptions): Promise<t.ChangedMember> =>
-      call('PATCH /v1/members/:userId', { object: 'member', id: userId, body, options }),
+    update: change('PATCH /v1/members/:userId', 'member') as (
+      userId: string,
+      body: t.MemberUpdate,
+      options?: CallOptions,
+    ) => Promise<t.ChangedMember>,
     /** `DELETE /v1/members/:userId`. `revokeKeys` also revokes the keys made by this person, the keys made with those, and so on. */
     remove: (
       userId: string,
@@ -98,72 +106,93 @@ const peopleCalls = ({ call, list }: Calls) => ({
   },
   invites: {
     /** `POST /v1/invites` */
-    create: (body: t.InviteCreate, options?: KeyedOptions): Promise<t.CreatedInvite> =>
-      call('POST /v1/invites', { object: 'invitation', status: 201, keyed: true, body, options }),
+    create: create('POST /v1/invites', 'invitation') as (
+      body: t.InviteCreate,
+      options?: KeyedOptions,
+    ) => Promise<t.CreatedInvite>,
     /** `GET /v1/invites` */
-    list: (query?: t.InviteList, options?: CallOptions): Listing<t.Invite> =>
-      list('GET /v1/invites', { query, options }),
+    list: list('GET /v1/invites') as (query?: t.InviteList, options?: CallOptions) => Listing<t.Invite>,
     /** `POST /v1/invites/:id/revoke` */
-    revoke: (id: string, options?: CallOptions): Promise<t.Invite> =>
-      call('POST /v1/invites/:id/revoke', { object: 'invitation', id, options }),
+    revoke: one('POST /v1/invites/:id/revoke', 'invitation') as (
+      id: string,
+      options?: CallOptions,
+    ) => Promise<t.Invite>,
   },
 })
 
-const usageCalls = ({ call, list }: Calls) => ({
+const usageCalls = ({ list, read }: Calls) => ({
   /** `GET /v1/usage/daily`. Requests of the workspace, a project, a tenant, or a tenant in a project. */
-  daily: (query?: t.DailyUsageQuery, options?: CallOptions): Promise<t.DailyUsage> =>
-    call('GET /v1/usage/daily', { object: 'daily_usage', query, options }),
+  daily: read('GET /v1/usage/daily', 'daily_usage') as (
+    query?: t.DailyUsageQuery,
+    options?: CallOptions,
+  ) => Promise<t.DailyUsage>,
   /** `GET /v1/usage/top`. The tenants, projects or keys with the most requests. Needs `overview:read`. */
-  top: (query?: t.TopUsageQuery, options?: CallOptions): Promise<t.TopUsage> =>
-    call('GET /v1/usage/top', { object: 'top_usage', query, options }),
+  top: read('GET /v1/usage/top', 'top_usage') as (
+    query?: t.TopUsageQuery,
+    options?: CallOptions,
+  ) => Promise<t.TopUsage>,
   /** `GET /v1/usage/refusals`. Requests that nodes refused, by reason, of the workspace or a project. */
-  refusals: (query?: t.RefusalsQuery, options?: CallOptions): Promise<t.Refusals> =>
-    call('GET /v1/usage/refusals', { object: 'refusals', query, options }),
+  refusals: read('GET /v1/usage/refusals', 'refusals') as (
+    query?: t.RefusalsQuery,
+    options?: CallOptions,
+  ) => Promise<t.Refusals>,
   /** `GET /v1/usage/billing` */
-  billing: (query?: t.BillingUsageQuery, options?: CallOptions): Promise<t.BillingUsage> =>
-    call('GET /v1/usage/billing', { object: 'billing_usage', query, options }),
+  billing: read('GET /v1/usage/billing', 'billing_usage') as (
+    query?: t.BillingUsageQuery,
+    options?: CallOptions,
+  ) => Promise<t.BillingUsage>,
   /** `GET /v1/usage/tenants` */
-  tenants: (query?: t.TenantUsageQuery, options?: CallOptions): Listing<t.TenantUsage> =>
-    list('GET /v1/usage/tenants', { query, options }),
+  tenants: list('GET /v1/usage/tenants') as (
+    query?: t.TenantUsageQuery,
+    options?: CallOptions,
+  ) => Listing<t.TenantUsage>,
 })
 
-/** Of a route that makes a resource, and replays its answer. */
-const creates = { status: 201, keyed: true } as const
-
-const projectCalls = ({ call, list }: Calls) => ({
+const projectCalls = ({ change, create, list, one }: Calls) => ({
   /** `POST /v1/projects` */
-  create: (body: t.ProjectCreate, options?: KeyedOptions): Promise<t.Project> =>
-    call('POST /v1/projects', { object: 'project', ...creates, body, options }),
+  create: create('POST /v1/projects', 'project') as (
+    body: t.ProjectCreate,
+    options?: KeyedOptions,
+  ) => Promise<t.Project>,
   /** `GET /v1/projects` */
-  list: (query?: t.ProjectList, options?: CallOptions): Listing<t.Project> =>
-    list('GET /v1/projects', { query, options }),
+  list: list('GET /v1/projects') as (query?: t.ProjectList, options?: CallOptions) => Listing<t.Project>,
   /** `GET /v1/projects/:id` */
-  get: (id: string, options?: CallOptions): Promise<t.Project> =>
-    call('GET /v1/projects/:id', { object: 'project', id, options }),
+  get: one('GET /v1/projects/:id', 'project') as (id: string, options?: CallOptions) => Promise<t.Project>,
   /** `PATCH /v1/projects/:id` */
-  update: (id: string, body: t.ProjectUpdate, options?: CallOptions): Promise<t.Project> =>
-    call('PATCH /v1/projects/:id', { object: 'project', id, body, options }),
+  update: change('PATCH /v1/projects/:id', 'project') as (
+    id: string,
+    body: t.ProjectUpdate,
+    options?: CallOptions,
+  ) => Promise<t.Project>,
   /** `DELETE /v1/projects/:id`. Revokes every key of the project. */
-  delete: (id: string, options?: CallOptions): Promise<t.DeletedProject> =>
-    call('DELETE /v1/projects/:id', { object: 'project', id, options }),
+  delete: one('DELETE /v1/projects/:id', 'project') as (
+    id: string,
+    options?: CallOptions,
+  ) => Promise<t.DeletedProject>,
   /** `GET /v1/projects/:id/nodes`. The servers that hold the keys of the project, the last seen first. */
-  nodes: (id: string, query?: t.NodeList, options?: CallOptions): Listing<t.FleetNode> =>
-    list('GET /v1/projects/:id/nodes', { id, query, options }),
+  nodes: list('GET /v1/projects/:id/nodes') as (
+    id: string,
+    query?: t.NodeList,
+    options?: CallOptions,
+  ) => Listing<t.FleetNode>,
 })
 
-const tenantCalls = ({ call, list }: Calls) => ({
+const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
   /** `POST /v1/tenants` */
-  create: (body: t.TenantCreate, options?: KeyedOptions): Promise<t.Tenant> =>
-    call('POST /v1/tenants', { object: 'tenant', ...creates, body, options }),
+  create: create('POST /v1/tenants', 'tenant') as (
+    body: t.TenantCreate,
+    options?: KeyedOptions,
+  ) => Promise<t.Tenant>,
   /** `GET /v1/tenants` */
-  list: (query?: t.TenantList, options?: CallOptions): Listing<t.Tenant> =>
-    list('GET /v1/tenants', { query, options }),
+  list: list('GET /v1/tenants') as (query?: t.TenantList, options?: CallOptions) => Listing<t.Tenant>,
   /** `GET /v1/tenants/:id`. This and the methods below also take `external:acme` as id. */
-  get: (id: string, options?: CallOptions): Promise<t.Tenant> =>
-    call('GET /v1/tenants/:id', { object: 'tenant', id, options }),
+  get: one('GET /v1/tenants/:id', 'tenant') as (id: string, options?: CallOptions) => Promise<t.Tenant>,
   /** `PATCH /v1/tenants/:id` */
-  update: (id: string, body: t.TenantUpdate, options?: CallOptions): Promise<t.Tenant> =>
-    call('PATCH /v1/tenants/:id', { object: 'tenant', id, body, options }),
+  update: change('PATCH /v1/tenants/:id', 'tenant') as (
+    id: string,
+    body: t.TenantUpdate,
+    options?: CallOptions,
+  ) => Promise<t.Tenant>,
   /** `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request. */
   revokeEmbedTokens: (id: string, options?: CallOptions): Promise<t.EmbedTokensRevoked> =>
     call('POST /v1/tenants/:id/embed_tokens/revoke', {
@@ -173,26 +202,31 @@ const tenantCalls = ({ call, list }: Calls) => ({
       options,
     }),
   /** `DELETE /v1/tenants/:id`. Revokes every key of the tenant. */
-  delete: (id: string, options?: CallOptions): Promise<t.DeletedTenant> =>
-    call('DELETE /v1/tenants/:id', { object: 'tenant', id, options }),
+  delete: one('DELETE /v1/tenants/:id', 'tenant') as (
+    id: string,
+    options?: CallOptions,
+  ) => Promise<t.DeletedTenant>,
 })
 
-const keyCalls = ({ call, list }: Calls) => ({
+const keyCalls = ({ call, change, create, list, one, read }: Calls) => ({
   /** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */
-  create: (body: t.KeyCreate, options?: KeyedOptions): Promise<t.CreatedKey> =>
-    call('POST /v1/keys', { object: 'api_key', ...creates, body, options }),
+  create: create('POST /v1/keys', 'api_key') as (
+    body: t.KeyCreate,
+    options?: KeyedOptions,
+  ) => Promise<t.CreatedKey>,
   /** `GET /v1/keys` */
-  list: (query?: t.KeyList, options?: CallOptions): Listing<t.Key> =>
-    list('GET /v1/keys', { query, options }),
+  list: list('GET /v1/keys') as (query?: t.KeyList, options?: CallOptions) => Listing<t.Key>,
   /** `GET /v1/keys/:id` */
-  get: (id: string, options?: CallOptions): Promise<t.Key> =>
-    call('GET /v1/keys/:id', { object: 'api_key', id, options }),
+  get: one('GET /v1/keys/:id', 'api_key') as (id: string, options?: CallOptions) => Promise<t.Key>,
   /** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
   identify: (key: string, options?: CallOptions): Promise<t.Key> =>
     call('POST /v1/keys/identify', { object: 'api_key', body: { key }, options }),
   /** `PATCH /v1/keys/:id` */
-  update: (id: string, body: t.KeyUpdate, options?: CallOptions): Promise<t.Key> =>
-    call('PATCH /v1/keys/:id', { object: 'api_key', id, body, options }),
+  update: change('PATCH /v1/keys/:id', 'api_key') as (
+    id: string,
+    body: t.KeyUpdate,
+    options?: CallOptions,
+  ) => Promise<t.Key>,
   /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
   rotate: (id: string, body: RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedKey> =>
     call('POST /v1/keys/:id/rotate', { object: 'api_key', keyed: true, id, body, options }),
@@ -208,26 +242,37 @@ const keyCalls = ({ call, list }: Calls) => ({
     return call('POST /v1/keys/:id/revoke', { object: 'api_key', id, query: { wait }, body: rest, options })
   },
   /** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
-  deleteEnded: (query?: t.EndedKeysQuery, options?: CallOptions): Promise<t.EndedKeysDeleted> =>
-    call('DELETE /v1/keys/ended', { object: 'ended_keys_deletion', query, options }),
+  deleteEnded: read('DELETE /v1/keys/ended', 'ended_keys_deletion') as (
+    query?: t.EndedKeysQuery,
+    options?: CallOptions,
+  ) => Promise<t.EndedKeysDeleted>,
   /** `GET /v1/keys/:id/usage` */
   usage: (id: string, query?: t.KeyUsageQuery, options?: CallOptions): Promise<t.KeyUsage> =>
     call('GET /v1/keys/:id/usage', { object: 'key_usage', id, query, options }),
 })
 
-const secretKeyCalls = ({ call, list }: Calls) => ({
+const secretKeyCalls = ({ call, change, create, list, one, read }: Calls) => ({
   /** `POST /v1/secret_keys` */
-  create: (body: t.SecretKeyCreate, options?: KeyedOptions): Promise<t.CreatedSecretKey> =>
-    call('POST /v1/secret_keys', { object: 'secret_key', ...creates, body, options }),
+  create: create('POST /v1/secret_keys', 'secret_key') as (
+    body: t.SecretKeyCreate,
+    options?: KeyedOptions,
+  ) => Promise<t.CreatedSecretKey>,
   /** `GET /v1/secret_keys` */
-  list: (query?: t.SecretKeyList, options?: CallOptions): Listing<t.SecretKey> =>
-    list('GET /v1/secret_keys', { query, options }),
+  list: list('GET /v1/secret_keys') as (
+    query?: t.SecretKeyList,
+    options?: CallOptions,
+  ) => Listing<t.SecretKey>,
   /** `GET /v1/secret_keys/:id` */
-  get: (id: string, options?: CallOptions): Promise<t.ReadSecretKey> =>
-    call('GET /v1/secret_keys/:id', { object: 'secret_key', id, options }),
+  get: one('GET /v1/secret_keys/:id', 'secret_key') as (
+    id: string,
+    options?: CallOptions,
+  ) => Promise<t.ReadSecretKey>,
   /** `PATCH /v1/secret_keys/:id`. Only the name and `meta` change. */
-  update: (id: string, body: t.SecretKeyUpdate, options?: CallOptions): Promise<t.SecretKey> =>
-    call('PATCH /v1/secret_keys/:id', { object: 'secret_key', id, body, options }),
+  update: change('PATCH /v1/secret_keys/:id', 'secret_key') as (
+    id: string,
+    body: t.SecretKeyUpdate,
+    options?: CallOptions,
+  ) => Promise<t.SecretKey>,
   /** `POST /v1/secret_keys/:id/rotate` */
   rotate: (id: string, body: RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedSecretKey> =>
     call('POST /v1/secret_keys/:id/rotate', { object: 'secret_key', keyed: true, id, body, options }),
@@ -239,6 +284,8 @@ const secretKeyCalls = ({ call, list }: Calls) => ({
   revoke: (id: string, body: t.SecretKeyRevoke = {}, options?: CallOptions): Promise<t.RevokedSecretKey> =>
     call('POST /v1/secret_keys/:id/revoke', { object: 'secret_key', id, body, options }),
   /** `DELETE /v1/secret_keys/ended`. An owner deletes a batch of revoked and expired ones; repeat it while `hasMore`. */
-  deleteEnded: (query?: t.EndedSecretKeysQuery, options?: CallOptions): Promise<t.EndedKeysDeleted> =>
-    call('DELETE /v1/secret_keys/ended', { object: 'ended_keys_deletion', query, options }),
+  deleteEnded: read('DELETE /v1/secret_keys/ended', 'ended_keys_deletion') as (
+    query?: t.EndedSecretKeysQuery,
+    options?: CallOptions,
+  ) => Promise<t.EndedKeysDeleted>,
 })
