@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { type HttpCaller, type HttpRequest, readDate } from '../http/call.ts'
 import type { UsageReport } from '../http/call-types.ts'
 import { parseMembers } from '../http/json.ts'
@@ -57,7 +56,7 @@ export class CountsSender {
         if (counts.size > 0 && !this.#hasAskedTime && !time.isKnown) await this.#learnTime()
         const records = counts.take(time.now())
         if (records.length === 0) return
-        this.#sending = { report_id: randomUUID(), sample_rate: sampleRate, records }
+        this.#sending = { report_id: crypto.randomUUID(), sample_rate: sampleRate, records }
       }
       if (!(await this.#attempt(this.#sending))) return
     }

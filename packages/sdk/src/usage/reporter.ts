@@ -86,23 +86,13 @@ interface World {
 /** `createUsageReporter` with the caller's own timers, clock and randomness. */
 export function openUsageReporter(options: UsageReporterOptions, world: World): UsageReporter {
   refuseUnknown('createUsageReporter', options, usageReporterNames)
-  const reporter = new Reporter(options, world)
-  const close = (given?: UsageCloseOptions) => reporter.close(given)
-  // Functions, not methods: a caller may take one alone, as in `process.once('SIGTERM', usage.close)`.
-  const functions = {
-    count: (key: Pick<Valid, 'keyId'>, requests?: number) => reporter.count(key, requests),
-    flush: () => reporter.flush(),
-    stats: () => reporter.stats(),
-    close,
-    [Symbol.asyncDispose]: () => close(),
-  }
-  return sentBy(functions, reporter.refusals)
+  const refusals = new RefusalReports()
+  return sentBy(new Reporter(options, world, refusals), refusals)
 }
 
-class Reporter {
-  readonly refusals = new RefusalReports()
-  readonly #timer: Timer
-  readonly #random: () => number
+class Reporter implements UsageReporter {
+  readonly #world: World
+  readonly #refusals: RefusalReports
   readonly #time: ServiceTime
   readonly #reports: Reports
   readonly #counts: UsageCounts
@@ -119,10 +109,10 @@ class Reporter {
   #isClosed = false
   #hasGivenUp = false
 
-  constructor(options: UsageReporterOptions, world: World) {
-    const { timer, random, now, monotonic = now } = world
-    this.#timer = timer
-    this.#random = random
+  constructor(options: UsageReporterOptions, world: World, refusals: RefusalReports) {
+    const { random, now, monotonic = now } = world
+    this.#world = world
+    this.#refusals = refusals
     this.#time = new ServiceTime({ wall: now, monotonic })
     const call = readConnection(options)
     this.#sampleRate = readSampleRate(options.sampleRate)
@@ -145,28 +135,29 @@ class Reporter {
     this.#forgetExit = world.beforeExit?.(() => this.#sendBeforeExit())
   }
 
-  count(key: Pick<Valid, 'keyId'>, requests = 1): void {
+  // Functions, not methods: a caller may take one alone, as in `process.once('SIGTERM', usage.close)`.
+  readonly count = (key: Pick<Valid, 'keyId'>, requests = 1): void => {
     if (!Number.isSafeInteger(requests) || requests < 1) return
     const rate = this.#sampleRate
-    const counted = rate === 1 ? requests : sampled(requests, rate, this.#random)
+    const counted = rate === 1 ? requests : sampled(requests, rate, this.#world.random)
     if (counted === 0) return
     if (this.#isClosed) this.#counts.dropped += counted
     else this.#counts.add(key?.keyId, counted, this.#time.now())
   }
 
-  flush(): Promise<void> {
+  readonly flush = (): Promise<void> => {
     this.#flushing ??= this.#sendAll().finally(() => {
       this.#flushing = undefined
     })
     return this.#flushing
   }
 
-  stats(): UsageReporterStats {
+  readonly stats = (): UsageReporterStats => {
     const { pending, reported, refused, lastError } = this.#sender
     return { pending, reported, dropped: this.#counts.dropped + refused, lastError }
   }
 
-  close({ timeoutMs = CLOSING_MS }: UsageCloseOptions = {}): Promise<void> {
+  readonly close = ({ timeoutMs = CLOSING_MS }: UsageCloseOptions = {}): Promise<void> => {
     if (this.#closing === undefined) {
       readInteger('timeoutMs', timeoutMs, 0, 600_000)
       this.#cancelFlush()
@@ -176,16 +167,20 @@ class Reporter {
       })
     }
     return this.#closing
+  };
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   /** After a failure sooner and at random, so that a fleet does not report all at once when the service returns. */
   #flushAfter(delay: number): () => void {
-    return this.#timer.after(delay, () => {
+    return this.#world.timer.after(delay, () => {
       void this.flush().then(() => {
         if (this.#closing !== undefined) return
         const interval = this.#flushIntervalMs
         const hasFailed = this.#sender.failures > 0
-        const next = hasFailed ? delayAfterError(this.#sender, interval, this.#random) : interval
+        const next = hasFailed ? delayAfterError(this.#sender, interval, this.#world.random) : interval
         this.#cancelFlush = this.#flushAfter(next)
       })
     })
@@ -193,20 +188,20 @@ class Reporter {
 
   async #sendAll(): Promise<void> {
     await this.#sender.send()
-    if (this.#sender.failures === 0) await this.refusals.send(this.#ask)
+    if (this.#sender.failures === 0) await this.#refusals.send(this.#ask)
   }
 
   /** A process ends even if the service is away. */
   #sendBeforeExit(): void {
-    if (this.#hasGivenUp || this.#sender.pending + this.refusals.size === 0) return
+    if (this.#hasGivenUp || this.#sender.pending + this.#refusals.size === 0) return
     void this.#sendRest(CLOSING_MS, left => {
-      this.#hasGivenUp = left + this.refusals.size > 0
+      this.#hasGivenUp = left + this.#refusals.size > 0
     })
   }
 
   /** @param ended receives how many requests are left, before any other request can be counted */
   async #sendRest(withinMs: number, ended: (left: number) => void): Promise<void> {
-    const cancelEnd = this.#timer.after(withinMs, () => this.#ending.abort(), true)
+    const cancelEnd = this.#world.timer.after(withinMs, () => this.#ending.abort(), true)
     // The flush in flight may have begun before the last request was counted.
     await this.#flushing
     for (let attempts = 1; ; attempts++) {
@@ -218,7 +213,7 @@ class Reporter {
         if (left > 0) this.#reports.error(unsent(left))
         return ended(left)
       }
-      await this.#pause(delayAfterError({ failures: this.#sender.failures }, 1_000, this.#random))
+      await this.#pause(delayAfterError({ failures: this.#sender.failures }, 1_000, this.#world.random))
     }
   }
 
@@ -226,7 +221,7 @@ class Reporter {
   #pause(milliseconds: number): Promise<void> {
     const { signal } = this.#ending
     return new Promise(resolve => {
-      const cancel = this.#timer.after(milliseconds, resolve, true)
+      const cancel = this.#world.timer.after(milliseconds, resolve, true)
       const end = () => {
         cancel()
         resolve()
