@@ -57,7 +57,10 @@ export class CheckedFleet {
   openNode(options: Partial<LimiterOptions> = {}, clock: () => number = () => this.now): Limiter {
     const connection = { url: 'https://keys.example.com', secretKey: drawKey('krsk_live'), project: id(3) }
     const fetch = (_: unknown, init?: RequestInit) => this.#call(JSON.parse(String(init?.body)))
-    return openLimiter({ ...connection, fetch, onError: () => {}, prepay: {}, ...options }, { now: clock })
+    return openLimiter(
+      { ...connection, fetch, onError: () => {}, prepay: {}, ...options },
+      { now: clock, later: work => work() },
+    )
   }
 
   /** Asks a limiter, and notes when what passed was charged. */

@@ -26,19 +26,39 @@ export function problemError(
   // Before cutting, which could leave half a secret.
   const clean = (text: string) => text.replaceAll(secretKey, '[secret key]')
   const problem = parseMembers(clean(text))
+  return errorOf(what, problem, {
+    status,
+    requestId: clean(headers.get('x-request-id') ?? ''),
+    by: ` by ${origin}, which is not a Keyrail error`,
+    retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
+  })
+}
+
+/** The error for a problem document that is one value of an answer. */
+export function problemWithin(what: string, problem: Readonly<Record<string, unknown>>): KeyrailError {
+  const status = Number.isInteger(problem.status) ? (problem.status as number) : 500
+  return errorOf(what, problem, { status, requestId: '', by: '', retryAfterMs: undefined })
+}
+
+/** @param beside what the answer says outside of its problem document */
+function errorOf(
+  what: string,
+  problem: Readonly<Record<string, unknown>>,
+  beside: { status: number; requestId: string; by: string; retryAfterMs: number | undefined },
+): KeyrailError {
+  const { status, requestId, by, retryAfterMs } = beside
   const given = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
   const code = given ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
-  const by = given === undefined ? ` by ${origin}, which is not a Keyrail error` : ''
-  const message = `${what} was answered ${status} ${code}${detail}${by}`
+  const message = `${what} was answered ${status} ${code}${detail}${given === undefined ? by : ''}`
   return new KeyrailError(code, message, {
     status,
-    requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
+    requestId: matching(problem.request_id ?? requestId, /^[\w.:-]{1,128}$/),
     errors: readFaults(problem.errors),
     docUrl: matching(problem.type, /^https?:\/\/[\w.:[\]/-]{1,200}$/),
     // Without a code, something in front of the service refused, such as a proxy that cannot reach it.
     retryable: given === undefined || status >= 500 || retryableStatuses.has(status),
-    retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
+    retryAfterMs,
   })
 }
 

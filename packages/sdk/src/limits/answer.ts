@@ -1,4 +1,3 @@
-import { parseMembers } from '../http/json.ts'
 import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 
@@ -26,8 +25,11 @@ export interface CheckAnswer {
 const headerNames = ['RateLimit-Policy', 'RateLimit', 'Retry-After'] as const
 
 /** @throws KeyrailError `bad_response` */
-export function readAnswer(text: string, rules: readonly RateLimit[]): CheckAnswer {
-  const { object, allowed, denied_by, retry_after_ms, headers: given, limits } = parseMembers(text)
+export function readAnswer(
+  answer: Readonly<Record<string, unknown>>,
+  rules: readonly RateLimit[],
+): CheckAnswer {
+  const { object, allowed, denied_by, retry_after_ms, headers: given, limits } = answer
   if (object !== 'ratelimit_check') throw badAnswer('object')
   const headers: Record<string, string> = {}
   for (const name of headerNames) {

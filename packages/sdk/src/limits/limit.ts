@@ -12,6 +12,7 @@ import {
 } from '../http/connection-options.ts'
 import { explainLacking, isLacking } from '../http/lacking.ts'
 import { readInteger, readProject } from '../http/option-values.ts'
+import { afterTurn } from '../runtime/after-turn.ts'
 import { KeyrailError, lasting } from '../runtime/errors.ts'
 import type { Reports } from '../runtime/reports.ts'
 import { toWireRateLimits } from '../store/rate-limits.ts'
@@ -23,6 +24,7 @@ import { awakeNow } from './awake-now.ts'
 import { type Ask, Charger } from './charger.ts'
 import { COST_MAX, readCost } from './cost.ts'
 import { Denials, REMEMBERED_MS } from './denials.ts'
+import { Gatherer } from './gather.ts'
 import type { PrepayLimits } from './pool.ts'
 import { isUnchecked } from './unchecked.ts'
 import { type LimitSource, type LimitVerdict, misused, noLimits, unavailable, unchecked } from './verdict.ts'
@@ -42,7 +44,7 @@ export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   onUnavailable?: OnUnavailable | undefined
   /**
    * Charges several units of a limit with one call, and lets later requests pass without one. Never more pass than the limit;
-   * units that are left when a window ends are lost. Default: one call for each request.
+   * units that are left when a window ends are lost. Default: each request is asked about.
    */
   prepay?: PrepayOptions | undefined
 }
@@ -99,13 +101,12 @@ const prepayNames: { readonly [Name in keyof Required<PrepayOptions>]: true } = 
 
 /** For how long the service is not asked again after it answered that the secret key lacks the permission. */
 const LACKING_MS = 10_000
-const ANSWER_MAX_BYTES = 64 * 1024
 const noRules: NonNullable<Valid['rateLimits']> = []
 
 /**
- * Checks limits with one call per request, or fewer with `prepay`. A key without limits needs none, and neither does one that
- * was denied and still has nothing left. No check is repeated, because one without an answer may have been charged. While the
- * service hangs, one request at a time calls it, and `onUnavailable` decides for the others at once.
+ * Checks limits with one call for the requests of one turn of the event loop, or fewer with `prepay`. A key without limits
+ * needs none, and neither does one that was denied and still has nothing left. No check is repeated, because one without an answer
+ * may have been charged. While the service hangs, one request at a time calls it, and `onUnavailable` decides for the others at once.
  *
  * @throws TypeError naming a missing or wrong option
  */
@@ -121,7 +122,11 @@ export const limiterWorld = () => ({
 /** `createLimiter` with the caller's own clock. */
 export function openLimiter(
   options: LimiterOptions,
-  { now, reports: shared }: { now: () => number; reports?: Reports },
+  {
+    now,
+    later = afterTurn,
+    reports: shared,
+  }: { now: () => number; later?: (work: () => void) => void; reports?: Reports },
 ): Limiter {
   refuseUnknown('createLimiter', options, known)
   const call = withBreaker(readConnection(options))
@@ -136,9 +141,23 @@ export function openLimiter(
   let unitsUnused = 0
   let lackingUntil = Number.NEGATIVE_INFINITY
 
+  const gatherer = new Gatherer({
+    call,
+    timeoutMs,
+    now,
+    later,
+    onCall() {
+      calls += 1
+    },
+    onSuccess: () => reports.success(),
+    onFailure(error) {
+      if (isLacking(error)) lackingUntil = now() + LACKING_MS
+      if (isFailedCall(error)) reports.error(explainLacking(error, 'limiter'))
+      else calls -= 1
+    },
+  })
   const ask: Ask = async ({ keyId, tenantId, env }, rules, cost) => {
-    calls += 1
-    const body: RateLimitCheck = {
+    const answer = await gatherer.ask({
       project_id: project,
       env,
       key_id: keyId,
@@ -146,25 +165,12 @@ export function openLimiter(
       cost,
       // Unchanged: the service checks them, and may know more kinds than this version.
       limits: toWireRateLimits(rules) as unknown as RateLimitCheck['limits'],
-    }
+    })
     try {
-      const { text } = await call({
-        method: 'POST',
-        path: '/v1/ratelimit/check',
-        body,
-        accepts: [200],
-        timeoutMs,
-        maxBytes: ANSWER_MAX_BYTES,
-      })
-      const answer = readAnswer(text, rules)
-      reports.success()
-      return answer
+      return readAnswer(answer, rules)
     } catch (error) {
-      const failure = error instanceof KeyrailError ? error : badAnswer('it cannot be read')
-      if (isLacking(failure)) lackingUntil = now() + LACKING_MS
-      if (isFailedCall(failure)) reports.error(explainLacking(failure, 'limiter'))
-      else calls -= 1
-      throw failure
+      reports.error(error as KeyrailError)
+      throw error
     }
   }
   const passes = (error: unknown) => isLacking(error) || (onUnavailable === 'allow' && isUnchecked(error))

@@ -12,7 +12,11 @@ interface Cell {
 /** Answers checks as the service does: windows begin at multiples of their length, and all limits are charged or none. */
 export function answerChecks(now: () => number) {
   const cells = new Map<string, Cell>()
-  return {
+  const answers = {
+    'ratelimit/checks': ({ checks }: { checks: readonly RateLimitCheck[] }) => ({
+      object: 'ratelimit_checks',
+      checks: checks.map(check => answers['ratelimit/check'](check)),
+    }),
     'ratelimit/check'({ env, key_id, tenant_id, cost = 1, limits }: RateLimitCheck): RateLimitVerdict {
       const at = now()
       const counters = limits.map(rule => {
@@ -56,6 +60,7 @@ export function answerChecks(now: () => number) {
       }
     },
   }
+  return answers
 }
 
 function cellAt(cell: Cell | undefined, window: number, now: number): Cell {

@@ -20,7 +20,7 @@ const askMany = (vendor: Vendor, checks: unknown, token = vendor.live) =>
 const allowedOf = ({ body }: { body: { checks: { allowed?: boolean }[] } }) =>
   body.checks.map(({ allowed }) => allowed)
 
-test('a list is charged in its order, each check by itself, and shares counters with single checks', async () => {
+test('a list is charged in its order, each check by itself, on the counters of single checks', async () => {
   const vendor = await makeVendor(harness)
   const [hot, other] = [randomUUID(), randomUUID()]
   const list = [hot, other, hot, hot, hot, other].map(id => checkOf(vendor, id))
@@ -85,7 +85,7 @@ test('a key of one project gets the same answer for another project and for a mi
     body: {
       name: 'node',
       env: 'live',
-     
+
       permissions: ['ratelimit:check'],
       project_ids: [vendor.projectId],
     },
@@ -116,7 +116,7 @@ test('what the credential may not reach is refused check by check', async () => 
   assert.equal(answer.body.checks[1].allowed, true)
 })
 
-test('a list of none, of more than 100, or of another form is refused whole, and nothing is charged', async () => {
+test('a list of none, of more than 100 or of another form is refused whole, uncharged', async () => {
   const vendor = await makeVendor(harness)
   const keyId = randomUUID()
   for (const checks of [[], Array.from({ length: 101 }, () => checkOf(vendor, keyId)), 'all', { 0: 1 }]) {
