@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { codehostKeysFile, reportPath, signedReport } from '../../packages/server/test/codehost.ts'
 import { type Arm, type Bench, BenchFault, type BenchRun, type Goal } from '../harness/bench.ts'
 import { runGenerator } from '../harness/generator.ts'
 import type { HttpRequest } from '../harness/request.ts'
@@ -30,55 +29,40 @@ type Fleet = { nodes: number; seconds: number }
 /**
  * From revoked to refused, on every node of a fleet: nodes that poll, then nodes whose requests are held. The control
  * is the same fleet polling a file of nginx, which is rewritten in place of a revocation.
- *
- * @param held whether nodes whose requests are held are measured too
- * @param by who revokes a key: its vendor, or a code host that has found it
  */
-export function fanOut(
-  nodes: number,
-  {
-    name,
-    held,
-    by = 'vendor',
-    goals,
-  }: { name: string; held: boolean; by?: Ours['by']; goals: [Goal, ...Goal[]] },
-): Bench {
+export function fanOut(nodes: number, { name, goals }: { name: string; goals: [Goal, ...Goal[]] }): Bench {
   return {
     name,
-    title: `${by === 'vendor' ? 'Revoked' : 'Reported as leaked'} to refused on ${nodes.toLocaleString('en-US')} nodes that poll every 5 s, against a file of nginx's`,
+    title: `Revoked to refused on ${nodes.toLocaleString('en-US')} nodes that poll every 5 s, against a file of nginx's`,
     goal: goals,
     async arms(run) {
       const postgres = await run.use(migratedPostgres())
-      const server = await run.use(
-        startKeyrail(postgres, { env: { SERVICE_CODEHOST_KEYS_FILE: codehostKeysFile } }),
-      )
+      const server = await run.use(startKeyrail(postgres))
       const vendor = await makeVendor(server.url)
       run.note('polled: from the answer of the revocation until a node has applied it')
-      if (held) run.note(`held: the same with Prefer: wait=${WAIT_SECONDS}`)
+      run.note(`held: the same with Prefer: wait=${WAIT_SECONDS}`)
       run.note(
         'server cores: CPU time of the service and of Postgres, while the polling fleet is revoked from',
       )
-      return [keyrail({ nodes, held, by, server, postgres, vendor }), await file(nodes, run, vendor)]
+      return [keyrail({ nodes, server, postgres, vendor }), await file(nodes, run, vendor)]
     },
   }
 }
 
 type Ours = {
   nodes: number
-  held: boolean
-  by: 'vendor' | 'code host'
   server: Keyrail
   postgres: ScratchPostgres
   vendor: Vendor
 }
 
-function keyrail({ nodes, held: isHeld, by, server, postgres, vendor }: Ours): Arm {
+function keyrail({ nodes, server, postgres, vendor }: Ours): Arm {
   const authorization = { authorization: `Bearer ${vendor.token}` }
   const plan = async (count: number) => {
     const revocations = []
     for (let n = 0; n < count; n++) {
-      const { id, key } = await call(server.url, vendor.token, '/v1/keys', keyOf(vendor))
-      const request = by === 'vendor' ? revocationOf(String(id), authorization) : reportOf(String(key))
+      const { id } = await call(server.url, vendor.token, '/v1/keys', keyOf(vendor))
+      const request = revocationOf(String(id), authorization)
       revocations.push({ keyId: String(id), trigger: { url: server.url, request } })
     }
     const project = await call(server.url, vendor.token, `/v1/projects/${vendor.projectId}`)
@@ -96,26 +80,23 @@ function keyrail({ nodes, held: isHeld, by, server, postgres, vendor }: Ours): A
         pids: { server: server.pid, postgres: postgres.pid },
       })
       const { server: service = 0, postgres: store = 0 } = polled.cores
-      const values = {
-        'polled p99 ms': polled.p99Ms,
-        'polled max ms': polled.maxMs,
-        'answers of 503': polled.refused,
-        'polls/s': polled.pollsPerSecond,
-        'server cores': service + store,
-        'of them Postgres': store,
-      }
-      const answer = answerOf(nodes, count)
-      if (!isHeld) return { values, answer, doubt: doubtOf(polled) }
-
       const held = await revoke({
         ...(await plan(HELD_REVOCATIONS)),
         ...fleetOf(vendor, { nodes, seconds }),
         waitSeconds: WAIT_SECONDS,
         pids: {},
       })
-      values['answers of 503'] += held.refused
-      const all = { ...values, 'held p99 ms': held.p99Ms, 'held max ms': held.maxMs }
-      return { values: all, answer, doubt: doubtOf(polled) ?? busyOf(held) }
+      const values = {
+        'polled p99 ms': polled.p99Ms,
+        'polled max ms': polled.maxMs,
+        'held p99 ms': held.p99Ms,
+        'held max ms': held.maxMs,
+        'answers of 503': polled.refused + held.refused,
+        'polls/s': polled.pollsPerSecond,
+        'server cores': service + store,
+        'of them Postgres': store,
+      }
+      return { values, answer: answerOf(nodes, count), doubt: doubtOf(polled) ?? busyOf(held) }
     },
   }
 }
@@ -159,12 +140,6 @@ const revocationOf = (id: string, authorization: Record<string, string>): HttpRe
   headers: { ...authorization, 'content-type': 'application/json' },
   body: '{}',
 })
-
-function reportOf(token: string): HttpRequest {
-  const place = { type: 'bench', url: 'https://codehost.example/bench', source: 'commit' }
-  const { body, headers } = signedReport([{ token, ...place }])
-  return { method: 'POST', path: reportPath, headers, body: String(body) }
-}
 
 /** A delta in the service's format. */
 function deltaOf({ workspaceId, projectId }: Vendor, version: number, keyIds: readonly string[]): string {
