@@ -51,7 +51,6 @@ test('each lockfile has these settings beside it, and needs a script of no packa
     'packages/sdk/runtimes/next-14',
     'packages/sdk/runtimes/next-15',
     'tools/reference',
-    'bench/peer-widget',
   ]
   const listed = spawnSync('git', ['ls-files', '*package-lock.json'], { cwd: root, encoding: 'utf8' }).stdout
   assert.deepEqual(

@@ -52,7 +52,6 @@ test('packages without a hash are listed, and the service runs on none of them',
     'packages/sdk/runtimes/next-14',
     'packages/sdk/runtimes/next-15',
     'tools/reference',
-    'bench/peer-widget',
   ]
   for (const other of others) {
     const { packages } = JSON.parse(readDocument(`${other}/package-lock.json`)) as typeof lockfile

@@ -20,12 +20,7 @@ export async function migratedPostgres(): Promise<ScratchPostgres> {
 
 export type Keyrail = ServerProcess & { url: string }
 
-/** Where this checkout is. */
-const ownCheckout = join(import.meta.dirname, '..', '..')
-
 interface KeyrailOptions {
-  /** The folder of another checkout, with its packages installed, whose service is measured. */
-  checkout?: string
   audit?: boolean
   /** The workspace of every caller on the request path. */
   openTo?: string
@@ -41,12 +36,12 @@ interface KeyrailOptions {
  */
 export async function startKeyrail(
   { url: databaseUrl }: ScratchPostgres,
-  { checkout = ownCheckout, audit = true, openTo, port, nodeArgs = [], env = {} }: KeyrailOptions = {},
+  { audit = true, openTo, port, nodeArgs = [], env = {} }: KeyrailOptions = {},
 ): Promise<Keyrail> {
   const chosen = port ?? (await freePort())
   const url = `http://127.0.0.1:${chosen}`
   const server = await spawnServer({
-    script: join(checkout, 'bench', 'service', 'serve.ts'),
+    script: join(import.meta.dirname, 'serve.ts'),
     args: [...(audit ? [] : ['--without-audit']), ...(openTo ? ['--open-to', openTo] : [])],
     nodeArgs,
     env: {

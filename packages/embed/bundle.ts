@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { build, type InlineConfig, type Plugin } from 'vite'
 import { en } from './src/widget/words/en.ts'
 
@@ -105,33 +105,6 @@ export async function bundlePackage(into: string, format: 'es' | 'cjs' = 'es'): 
           chunkFileNames: 'shared.js',
           // A page of Next that a server renders may then import the component.
           postBanner: ({ name }) => (name === 'react' ? `'use client'` : ''),
-        },
-      },
-    },
-  })
-}
-
-/** Writes another page as the widget is written, with its style beside it, so that the two can be compared. */
-export async function bundlePage(entry: string, into: string, name: string): Promise<void> {
-  await build({
-    configFile: false,
-    root: dirname(entry),
-    logLevel: 'error',
-    mode: 'production',
-    css: { postcss: {} },
-    build: {
-      ...output,
-      outDir: into,
-      cssCodeSplit: false,
-      chunkSizeWarningLimit: Number.POSITIVE_INFINITY,
-      rolldownOptions: {
-        input: entry,
-        preserveEntrySignatures: 'strict',
-        output: {
-          format: 'es',
-          entryFileNames: `${name}.js`,
-          assetFileNames: `${name}[extname]`,
-          codeSplitting: false,
         },
       },
     },
