@@ -1,15 +1,15 @@
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
 /** What prevents a release, each as a sentence. */
 export function faultsOfRelease(root: string, status: string): string[] {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
-  const { version }: { version: string } = JSON.parse(read('package.json'))
+  const { version, workspaces }: { version: string; workspaces: string[] } = JSON.parse(read('package.json'))
   const chart: { version: string; appVersion: string } = parse(read(chartFile))
   const named: [file: string, version: string][] = [
-    ...globSync('packages/*/package.json', { cwd: root })
-      .toSorted()
+    ...workspaces
+      .map(folder => `${folder}/package.json`)
       .map((file): [string, string] => [file, JSON.parse(read(file)).version]),
     [`${chartFile} (version)`, chart.version],
     [`${chartFile} (appVersion)`, chart.appVersion],

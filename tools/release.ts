@@ -48,13 +48,17 @@ function release(folder: string): void {
 }
 
 interface Bill {
-  components: { 'bom-ref': string; properties?: { name: string }[] }[]
+  components: { 'bom-ref': string; purl: string; properties?: { name: string }[] }[]
   dependencies: { ref: string; dependsOn: string[] }[]
 }
 
-/** `--omit dev` would also leave out what both the service and the tests need, such as `pg`. */
+/**
+ * Without the benches too, whose packages no service loads. `--omit dev` would also leave out what both the service and the
+ * tests need, such as `pg`.
+ */
 function withoutDevelopment(bill: Bill): Bill {
-  const isDevelopment = ({ properties = [] }: Bill['components'][number]) =>
+  const isDevelopment = ({ purl, properties = [] }: Bill['components'][number]) =>
+    purl.startsWith('pkg:npm/%40keyrail/bench@') ||
     properties.some(({ name }) => name === 'cdx:npm:package:development')
   const left = new Set(bill.components.filter(isDevelopment).map(one => one['bom-ref']))
   return {
