@@ -25,20 +25,30 @@ before(() => {
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-/** A checkout with our `bin`, one workspace to install, and a command line that prints its arguments. */
+/** A checkout with our `bin`, one workspace and one development package to install, and a command line that prints its arguments. */
 function makeCheckout(name, mainText = 'console.log(JSON.stringify(process.argv.slice(2)))') {
   const root = join(temp, name)
   mkdirSync(join(root, 'packages/server/src/cli'), { recursive: true })
   cpSync(BIN, join(root, 'bin'), { recursive: true })
   const leaf = { name: 'leaf', version: '1.0.0' }
-  const top = { name: 'top', version: '1.0.0', workspaces: ['packages/server'] }
+  const tool = { name: 'tool', version: '1.0.0' }
+  const top = {
+    name: 'top',
+    version: '1.0.0',
+    workspaces: ['packages/server'],
+    devDependencies: { tool: 'file:tool' },
+  }
   writeFileSync(join(root, 'packages/server/src/cli/main.ts'), mainText)
   writeFileSync(join(root, 'packages/server/package.json'), JSON.stringify(leaf))
+  mkdirSync(join(root, 'tool'))
+  writeFileSync(join(root, 'tool/package.json'), JSON.stringify(tool))
   writeFileSync(join(root, 'package.json'), JSON.stringify(top))
   const packages = {
     '': top,
     'node_modules/leaf': { resolved: 'packages/server', link: true },
     'packages/server': leaf,
+    'node_modules/tool': { resolved: 'tool', link: true, dev: true },
+    tool: { ...tool, dev: true },
   }
   writeFileSync(
     join(root, 'package-lock.json'),
@@ -149,6 +159,37 @@ describe('a start', () => {
     const { status, stderr } = spawnSync(process.execPath, [link, 'a b', 'c'], { cwd: '/', encoding: 'utf8' })
     assert.equal(status, 44, stderr)
   })
+})
+
+test('a start installs no development package; a tool adds them beside a program that runs', async () => {
+  const root = makeCheckout('two kinds')
+  const packages = join(root, 'node_modules')
+  assert.equal((await start(root).ended).code, 0)
+  assert.deepEqual([existsSync(join(packages, 'leaf')), existsSync(join(packages, 'tool'))], [true, false])
+
+  cpSync('/bin/sleep', join(packages, 'server'), { dereference: true })
+  const user = spawn(join(packages, 'server'), ['60'])
+  await once(user, 'spawn')
+  const lockfile = readFileSync(join(root, 'package-lock.json'), 'utf8')
+  const file = join(root, 'packages/server/src/cli/main.ts')
+  const run = env =>
+    spawnSync(process.execPath, [join(root, 'bin/node.mjs'), file, 'x'], {
+      encoding: 'utf8',
+      env: { ...process.env, ...env },
+    })
+  writeFileSync(join(root, 'npm-cli.js'), 'process.exit(3)')
+  const failed = run({ npm_execpath: join(root, 'npm-cli.js') })
+  assert.match(failed.stderr, /npm install failed with exit code 3/)
+  assert.equal((await start(root).ended).err, '', 'a start needs no network after the first')
+  const { stdout, stderr } = run()
+  assert.equal(stdout, '["x"]\n', stderr)
+  assert.match(stderr, /^Adding development packages with npm install \(node_modules\/tool is missing\)/)
+  assert.ok(existsSync(join(packages, 'tool')))
+  assert.equal(readFileSync(join(root, 'package-lock.json'), 'utf8'), lockfile)
+  assert.equal(run().stderr, '')
+  assert.equal((await start(root).ended).err, '', 'what a tool needs is enough for a start')
+  assert.equal(user.exitCode ?? user.signalCode, null)
+  user.kill()
 })
 
 describe('signals', () => {

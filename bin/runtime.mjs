@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { takeLock } from './install-lock.mjs'
@@ -17,10 +17,11 @@ const LOADERS = { x64: '/lib64/ld-linux-x86-64.so.2', arm64: '/lib/ld-linux-aarc
 export class StartRefused extends Error {}
 
 /**
- * Makes `node_modules` match `package-lock.json`, with `npm ci` if needed. Two starts at the same moment install once;
- * an interrupted installation is repeated.
+ * Makes `node_modules` match `package-lock.json`, with npm if needed. Two starts at the same moment install once; an
+ * interrupted installation is repeated.
  *
- * @param {{ root?: string, dev?: boolean }} options `dev`: the development packages are needed too
+ * @param {{ root?: string, dev?: boolean }} options `dev`: the development packages are needed too. A start of the service
+ *   installs none; they are added beside a service that runs
  * @throws {StartRefused} when a process still runs out of node_modules, or npm failed
  */
 export async function ensureInstalled({ root = ROOT, dev = false } = {}) {
@@ -48,16 +49,26 @@ async function lockInstall(root, faults) {
 }
 
 async function install(root, { dev, faults, lock }) {
-  refuseWhileInUse(join(root, 'node_modules'))
-  tell(`Installing packages with npm ci (${summary(faults)}) …`)
+  // Then only development packages are missing.
+  const adds = dev && findDisagreements(root, { dev: false }).length === 0
+  if (!adds) refuseWhileInUse(join(root, 'node_modules'))
+  const command = adds ? 'npm install' : 'npm ci'
+  tell(`${adds ? 'Adding development' : 'Installing'} packages with ${command} (${summary(faults)}) …`)
   const began = performance.now()
-  // npm ci first empties node_modules, in no fixed order; this file shows that an installation was interrupted.
-  rmSync(join(root, 'node_modules', '.package-lock.json'), { force: true })
-  const { code, signal } = await npmCi(root, { dev, lock })
-  if (signal) throw new StartRefused(`npm ci was ended by ${signal}. The next start tries again.`)
-  if (code !== 0) throw new StartRefused(`npm ci failed with exit code ${code}. The next start tries again.`)
+  // npm ci first empties node_modules, in no fixed order; without this file an installation was interrupted.
+  const listed = join(root, 'node_modules', '.package-lock.json')
+  const before = adds ? readFileSync(listed) : undefined
+  rmSync(listed, { force: true })
+  // npm install leaves what is there, and with --no-save the lockfile.
+  const args = [...(adds ? ['install', '--no-save'] : ['ci']), dev ? '--include=dev' : '--omit=dev']
+  const { code, signal } = await npm(root, args, lock)
+  if (signal) throw new StartRefused(`${command} was ended by ${signal}. The next start tries again.`)
+  // npm has taken back what it added, so the service still starts.
+  if (code !== 0 && before) writeFileSync(listed, before)
+  if (code !== 0)
+    throw new StartRefused(`${command} failed with exit code ${code}. The next start tries again.`)
   const left = findDisagreements(root, { dev })
-  if (left.length > 0) throw new StartRefused(`npm ci reported success, but ${summary(left)}.`)
+  if (left.length > 0) throw new StartRefused(`${command} reported success, but ${summary(left)}.`)
   tell(`Installed in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
 }
 
@@ -72,27 +83,26 @@ export function refuseWhileInUse(nodeModules) {
   )
 }
 
-async function npmCi(root, { dev, lock }) {
-  const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund', '--ignore-scripts']
-  if (dev) args.push('--include=dev')
+async function npm(root, [name, ...options], lock) {
+  const args = [name, ...options, '--loglevel=error', '--no-audit', '--no-fund', '--ignore-scripts']
   const cli = process.env.npm_execpath
   const byNode = cli !== undefined && /npm-cli\.[cm]?js$/.test(cli)
   const command = byNode ? (process.env.npm_node_execpath ?? process.execPath) : 'npm'
   // Standard output belongs to the command that follows.
-  const npm = spawn(command, byNode ? [cli, ...args] : args, {
+  const child = spawn(command, byNode ? [cli, ...args] : args, {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const ended = new Promise((resolve, reject) => {
-    npm.once('error', reject)
-    npm.once('exit', (code, signal) => resolve({ code, signal }))
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve({ code, signal }))
   })
-  const forward = signal => npm.kill(signal)
+  const forward = signal => child.kill(signal)
   // npm receives a Ctrl-C directly; we wait for it to end, and then release the lock.
   const stay = () => {}
   process.on('SIGINT', stay).on('SIGTERM', forward).on('SIGHUP', forward)
   try {
-    if (npm.pid !== undefined) lock.include(npm.pid)
+    if (child.pid !== undefined) lock.include(child.pid)
     return await ended
   } catch (error) {
     throw new StartRefused(`npm could not be run: ${error.message}`)

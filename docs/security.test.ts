@@ -63,7 +63,7 @@ test('packages without a hash are listed, and the service runs on none of them',
 })
 
 test('the service installs its packages without install scripts', () => {
-  assert.match(readDocument('bin/runtime.mjs'), /\['ci', [^\]]*'--ignore-scripts'/)
+  assert.match(readDocument('bin/runtime.mjs'), /const args = \[name, [^\]]*'--ignore-scripts'\]/)
 })
 
 test('the role of requests can add and read audit rows, and cannot change or delete one', async () => {

@@ -67,6 +67,8 @@ post secret_keys "$owner_key" "{\"env\":\"live\",\"preset\":\"node\",\"project_i
 node_key=$(field key)
 step 'Node key' "$(field display_prefix)..." 'what your server needs, and no more'
 
+# Adds the packages that examples need, once, and says so.
+node bin/node.mjs -e 0
 PORT=0 KEYRAIL_URL=$KEYRAIL_URL KEYRAIL_SECRET_KEY=$node_key KEYRAIL_PROJECT=$project \
   node bin/node.mjs examples/vendor-api/server.ts >"$api_log" 2>&1 &
 api_pid=$!
