@@ -7,7 +7,7 @@ import { bundleWidget, servedName } from './bundle.ts'
 
 /**
  * Builds the widget and measures it, compressed with gzip. `npm run check` runs it; it fails when the widget is larger than
- * its budget: 22 KB, of which a form for the name and the end of a key took 1.2 (docs/decisions/0073).
+ * its budget: 22 KB, of which a form for the name and the end of a key took 1.2 (docs/decisions/0043).
  */
 const kilobyte = 1_024
 const bytesMax = 22 * kilobyte
