@@ -1,15 +1,35 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 // Its types are those of a browser, too.
 const { wordsFor } = await import(new URL('../src/widget/words/words.ts', import.meta.url).href)
+
+const source = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+const languages = readdirSync(new URL('../src/widget/words/', import.meta.url))
+  .map(file => /^([a-z]{2})\.ts$/.exec(file)?.[1] ?? '')
+  .filter(language => language !== '')
+
+test('each language with texts is chosen, offered in the playground and named on the pages', () => {
+  const [, list = ''] =
+    /^const languages = \[\n([\s\S]*?)^\]/m.exec(
+      source('packages/dashboard/src/screens/embed/playground-controls.tsx'),
+    ) ?? []
+  const offered = [...list.matchAll(/value: '(\w+)'/g)].map(([, language = '']) => language)
+  assert.deepEqual(offered.toSorted(), languages.toSorted())
+  for (const language of languages) assert.equal(wordsFor(language, undefined).language, language)
+  const names = new Intl.DisplayNames('en', { type: 'language' })
+  const sentence = new Intl.ListFormat('en-GB').format(offered.map(language => names.of(language) ?? ''))
+  for (const page of ['docs/embed.md', 'packages/embed/README.md'])
+    assert.ok(source(page).includes(`${sentence} are built in.`), `${page}: ${sentence}`)
+})
 
 test('each language has every text, with the values that the English one has', async () => {
   const textsOf = async (language: string): Promise<Record<string, string>> =>
     (await import(new URL(`../src/widget/words/${language}.ts`, import.meta.url).href))[language]
   const english = await textsOf('en')
   const slotsOf = (text = '') => [...text.matchAll(/\{\w+\}/g)].map(String).toSorted()
-  for (const language of ['de', 'fr', 'es', 'pt', 'ja']) {
+  for (const language of languages) {
     const texts = await textsOf(language)
     for (const [name, text] of Object.entries(english)) {
       // Japanese has one form for every count.
