@@ -22,7 +22,7 @@ export interface ExportPlace {
 /**
  * The running exports, one per workspace. An export older than half a minute ends when another caller of the workspace
  * begins one; when all places are taken, the slowest such export ends for another workspace. So slow readers block neither
- * their own workspace nor others. A client can continue after its last complete line.
+ * their own workspace nor other ones. A client can continue after its last complete line.
  */
 export class Exports {
   readonly #monotonic: () => number

@@ -49,7 +49,7 @@ const all = `select ${columns}, ${who} from audit_logs l
    where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`
 
 /**
- * The rows that a test credential sees: those without an environment and those of test. Rows about a key are included only
+ * The rows that a test credential sees: rows without an environment and rows of test. Rows about a key are included only
  * when the key exists and is a test key.
  */
 export const isTestTarget = `case l.target_type

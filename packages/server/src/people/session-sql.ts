@@ -47,7 +47,7 @@ export interface NewSession {
   deviceId: string
   maxAgeS: number
 }
-/** @param hash of the password that was verified. @returns null when the stored hash is no longer this one. */
+/** @param hash of the password that was verified. @returns null when the stored hash has changed. */
 export async function addSession(
   tx: PersonTx,
   hash: string,

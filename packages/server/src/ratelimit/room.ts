@@ -1,8 +1,8 @@
 /**
  * Rate-limit checks. `subject.ts` is what a check counts, `window.ts` the arithmetic, `fold.ts` charges all rules or
  * none, `answer.ts` makes the verdict. A `store.ts` has the counters: `postgres.ts` with `stored-counters.ts`, or
- * `redis/redis.ts`; `open-counters.ts` chooses. `counter-rows.ts` bounds the rows, `invented.ts` finds counters of ids
- * that do not exist.
+ * `redis/redis.ts`; `open-counters.ts` chooses. `counter-rows.ts` bounds the rows, `invented.ts` deletes counters of
+ * ids that do not exist.
  */
 
 import type { Room } from '../gate/room.ts'

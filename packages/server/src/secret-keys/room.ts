@@ -1,8 +1,8 @@
 /**
  * Credentials of the backend of a vendor. `issue.ts` makes one, `limits.ts` compares its limits with those of its maker,
  * `update.ts` and `actions.ts` change it, `delete-ended.ts` deletes. `ending.ts` with `ending-sql.ts` ends a key and all
- * that it made, `endings.ts` goes on with that after the answer. `made.ts` with `made-sql.ts` and `held.ts` tell other
- * rooms what a person made and holds, `resource.ts` is the shape of the API, `quota.ts` with `ended-sql.ts` bounds
+ * that it made, `endings.ts` continues after the answer. `made.ts` with `made-sql.ts` tells other rooms what a maker made,
+ * `held.ts` whether a key stays active, `resource.ts` is the shape of the API, `quota.ts` with `ended-sql.ts` bounds
  * active and ended keys.
  */
 

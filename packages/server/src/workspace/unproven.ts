@@ -15,7 +15,7 @@ import { keepRow, lockStanding, type StandingRow } from './unproven-sql.ts'
 
 const makerOf = (userId: string) => ({ type: 'user', id: userId }) as const
 
-/** @throws {Refusal} `not_found`, for a workspace of others and for one without the mark as for a missing one. */
+/** @throws {Refusal} `not_found`, for a workspace of other people or without the mark, as for a missing one. */
 async function lockUnproven(tx: Tx, userId: string): Promise<StandingRow> {
   const standing = await lockStanding(tx, userId)
   if (standing?.is_member !== true || !standing.unproven) throw new Refusal('not_found')

@@ -82,7 +82,7 @@ interface Party extends Pick<TurnOptions, 'isUnsparing'> {
 /**
  * Shares places among parties. Waiting parties take turns, one place per turn; within a party, its names take turns. A party
  * never holds more than its share, even while other places are free, because a newcomer would have to wait until it ends.
- * Its share is smaller while others are active: the work at all places shares a machine, so a newcomer with a place would
+ * Its share is smaller while other parties are active: the work at all places shares a machine, so a newcomer with a place would
  * still wait for the machine.
  */
 export class FairQueue {

@@ -1,7 +1,7 @@
 /** How long a party counts as active after a request, in milliseconds. */
 const aboutMs = 1_000
 
-/** Knows whether a party is alone, because its share depends on whether others are active. */
+/** Knows whether a party is alone, because its share depends on whether other parties are active. */
 export class RecentParties {
   /** The party that asked last, when it asked, and when any other party asked last. */
   #last = { name: '', at: Number.NEGATIVE_INFINITY, otherAt: Number.NEGATIVE_INFINITY }

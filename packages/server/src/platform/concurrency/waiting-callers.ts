@@ -1,6 +1,6 @@
 import { type TurnPath, TurnTree } from './turn-tree.ts'
 
-/** While others wait, minor callers get every fourth turn. */
+/** While other callers wait, minor callers get every fourth turn. */
 const minorEvery = 4
 
 /** The waiting callers of one party. Minor callers and all others have separate space. */

@@ -158,7 +158,7 @@ class BoundSockets {
     // Nothing more is read: Node would keep every request that it parses while the socket is open.
     socket.pause()
     if (!this.#isClosing) return void this.#refuse(left)
-    // The response in flight is the last one; under RFC 9112 §9.3.2 the sender repeats the others.
+    // The response in flight is the last one; under RFC 9112 §9.3.2 the sender repeats later requests.
     const { response } = state
     if (response.headersSent) response.once('finish', () => socket.destroySoon())
     else response.shouldKeepAlive = false

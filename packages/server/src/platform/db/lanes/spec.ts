@@ -38,7 +38,7 @@ type Sharing<Shared extends SharedConnections> =
     }
 
 /**
- * - `reads`: for reads that wait for no lock. A batch is sent while others are under way, and all are answered in turn.
+ * - `reads`: for reads that wait for no lock. A batch is sent while other batches are under way, and all are answered in turn.
  * - `rights`: the same for reads that the end of a right waits for, so that they do not wait behind other reads.
  * - `writes`: for statements that may wait for a lock or a standby. A batch has a connection to itself.
  */

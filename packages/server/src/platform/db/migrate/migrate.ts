@@ -1,7 +1,7 @@
 /**
- * Brings the schema to the version of the code. `file.ts` reads how a migration runs, `table.ts` names the table of those that ran,
- * `lock-wait.ts` waits briefly for locks, `own-schema.ts` is the schema of the tables. `declared-tables.ts` and
- * `table-faults.ts` tell the doctor what differs.
+ * Brings the schema to the version of the code. `file.ts` reads how a migration runs, `table.ts` names the table of
+ * applied migrations, `lock-wait.ts` waits briefly for locks, `own-schema.ts` is the schema of the tables.
+ * `declared-tables.ts` and `table-faults.ts` tell the doctor what differs.
  */
 
 import { readdirSync } from 'node:fs'

@@ -1,10 +1,10 @@
 /**
  * The connections on which transactions run. `shares.ts` gives each party its part; an `attempt.ts` takes a connection,
  * `opening.ts` begins the transaction for its scope, `flight.ts` sends statements without waiting (`parameter.ts`: a
- * value as sent), `transaction-control.ts` has BEGIN and COMMIT; `unconfirmed.ts` is a commit without its standby. `read-at-once.ts`
- * reads in one flight, `read-in-order.ts` plans once. `end-running.ts`, `cancel-request.ts` and `destroy-socket.ts` stop
- * what runs too long, `idle.ts` drops what broke, `errands.ts` have connections of their own, `connection-need.ts`
- * counts all.
+ * value as sent), `transaction-control.ts` has BEGIN and COMMIT; `unconfirmed.ts` is a commit without its standby.
+ * `read-at-once.ts` reads in one flight, `read-in-order.ts` plans once. `end-running.ts`, `cancel-request.ts` and
+ * `destroy-socket.ts` stop what runs too long, `idle.ts` drops what broke, `errands.ts` has connections of its own,
+ * `connection-need.ts` counts all.
  */
 
 import pg from 'pg'

@@ -97,7 +97,7 @@ interface Newest {
   kid: string
   signsInMs: number
   wasPlain: boolean
-  /** The key may be this one or another one. */
+  /** Whether this key or another one is unsealed. */
   hasPlain: boolean
 }
 

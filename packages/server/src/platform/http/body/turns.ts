@@ -10,7 +10,7 @@ import { bodyLimit } from './body.ts'
  */
 const limits = { places: 8, placesOfOne: 1, waitingOfOne: 64 }
 /**
- * Bytes of large bodies that one sender may send per second while others send too. Each body leaves garbage, and
+ * Bytes of large bodies that one sender may send per second while other senders are active. Each body leaves garbage, and
  * a collection stops the whole process for tens of milliseconds.
  */
 const bytesPerSecond = 4 * 1_048_576
