@@ -54,31 +54,31 @@ async function answer(
   await once(server, 'listening')
   after(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const received = {
+  const got = {
     text: '',
     begun: false,
     ended: false,
     response: undefined as IncomingMessage | undefined,
   }
   const asked = get({ port, host: '127.0.0.1', agent: false }, response => {
-    received.begun = true
-    received.response = response
+    got.begun = true
+    got.response = response
     response.setEncoding('utf8').on('data', chunk => {
-      received.text += chunk
+      got.text += chunk
     })
     response.on('end', () => {
-      received.ended = true
+      got.ended = true
     })
   })
   asked.on('error', () => {})
   const isReported = () => answers.length + ends.length === 1
   await until(() => isReported() || timer.delays.length > 0, 'it is reported, or has begun')
-  return { answers, ends, received, store, timer }
+  return { answers, ends, got, store, timer }
 }
 
 test('nothing is sent before it is stored, and then everything as it was written', async () => {
   let written = 0
-  const { answers, received, store } = await answer(response => {
+  const { answers, got, store } = await answer(response => {
     response.writeHead(201, 'Made', { 'x-a': '1', 'x-b': ['2', '3'] })
     assert.equal(response.headersSent, true)
     response.write('héllo ', () => written++)
@@ -90,16 +90,11 @@ test('nothing is sent before it is stored, and then everything as it was written
   assert.deepEqual(answers, [
     { status: 201, headers: { 'x-a': '1', 'x-b': ['2', '3'] }, body: 'héllo hi! end' },
   ])
-  assert.equal(received.begun, false)
+  assert.equal(got.begun, false)
   store()
-  await until(() => received.ended && written === 2, 'it has arrived')
+  await until(() => got.ended && written === 2, 'it has arrived')
   assert.deepEqual(
-    [
-      received.text,
-      received.response?.statusCode,
-      received.response?.statusMessage,
-      received.response?.headers['x-b'],
-    ],
+    [got.text, got.response?.statusCode, got.response?.statusMessage, got.response?.headers['x-b']],
     ['héllo hi! end', 201, 'Made', '2, 3'],
   )
 })
@@ -114,27 +109,27 @@ test('headers are read in every form that writeHead takes', async () => {
 
 test('an answer that grows too large is stored without its body, and then passes as it comes', async () => {
   let response: ServerResponse | undefined
-  const { answers, received, store } = await answer(given => {
+  const { answers, got, store } = await answer(given => {
     response = given
     given.setHeader('content-length', '160')
     for (let piece = 0; piece < 11; piece++) given.write('x'.repeat(10))
   })
-  assert.deepEqual([answers[0]?.body, received.begun], [null, false])
+  assert.deepEqual([answers[0]?.body, got.begun], [null, false])
   store()
-  await until(() => received.text.length === 110, 'it passes')
+  await until(() => got.text.length === 110, 'it passes')
   response?.write('y'.repeat(25))
-  await until(() => received.text.length === 135, 'it passes at once')
+  await until(() => got.text.length === 135, 'it passes at once')
   response?.end('z'.repeat(25))
-  await until(() => received.ended, 'it ends')
-  assert.deepEqual([received.text.length, answers.length], [160, 1])
+  await until(() => got.ended, 'it ends')
+  assert.deepEqual([got.text.length, answers.length], [160, 1])
 })
 
 test('a chunk that is too large, and flushed headers, are stored without a body', async () => {
   const large = await answer(response => response.end('x'.repeat(101)))
   assert.equal(large.answers[0]?.body, null)
   large.store()
-  await until(() => large.received.ended, 'it has arrived')
-  assert.equal(large.received.text.length, 101)
+  await until(() => large.got.ended, 'it has arrived')
+  assert.equal(large.got.text.length, 101)
 
   let response: ServerResponse | undefined
   const flushed = await answer(given => {
@@ -144,15 +139,15 @@ test('a chunk that is too large, and flushed headers, are stored without a body'
   })
   assert.equal(flushed.answers[0]?.body, null)
   flushed.store()
-  await until(() => flushed.received.begun, 'the headers have arrived')
+  await until(() => flushed.got.begun, 'the headers have arrived')
   response?.end('done')
-  await until(() => flushed.received.ended, 'it has arrived')
-  assert.equal(flushed.received.text, 'done')
+  await until(() => flushed.got.ended, 'it has arrived')
+  assert.equal(flushed.got.text, 'done')
 })
 
 test('an answer that has not ended 500 ms after its first byte passes as it comes', async () => {
   let response: ServerResponse | undefined
-  const { answers, received, store, timer } = await answer(given => {
+  const { answers, got, store, timer } = await answer(given => {
     response = given
     given.write('a')
   })
@@ -163,10 +158,10 @@ test('an answer that has not ended 500 ms after its first byte passes as it come
   timer.pass(1)
   assert.deepEqual([timer.delays, answers[0]?.body], [[], null])
   store()
-  await until(() => received.text === 'ab', 'it passes')
+  await until(() => got.text === 'ab', 'it passes')
   response?.end('c')
-  await until(() => received.ended, 'it has arrived')
-  assert.deepEqual([received.text, answers.length], ['abc', 1])
+  await until(() => got.ended, 'it has arrived')
+  assert.deepEqual([got.text, answers.length], ['abc', 1])
 
   const whole = await answer(given => {
     given.write('a')
@@ -179,7 +174,7 @@ test('an answer that has not ended 500 ms after its first byte passes as it come
 test('flush of compression lets an answer pass as it comes', async () => {
   let response: ServerResponse | undefined
   let flushed = 0
-  const { answers, received, store } = await answer(
+  const { answers, got, store } = await answer(
     given => {
       response = given
       given.write('a')
@@ -190,7 +185,7 @@ test('flush of compression lets an answer pass as it comes', async () => {
   )
   assert.deepEqual([answers[0]?.body, flushed], [null, 0])
   store()
-  await until(() => received.text === 'a', 'it passes')
+  await until(() => got.text === 'a', 'it passes')
   assert.equal(flushed, 1)
   response?.end()
 })
@@ -215,7 +210,7 @@ test('once an answer has begun, its head cannot change and does not look changea
       response.setHeader('x-a', '1').write('')
     },
   ]) {
-    const { answers, received, store } = await answer(response => {
+    const { answers, got, store } = await answer(response => {
       assert.deepEqual([response.headersSent, response.writableEnded], [false, false])
       begin(response)
       assert.deepEqual([response.headersSent, response.writableEnded], [true, false])
@@ -229,8 +224,8 @@ test('once an answer has begun, its head cannot change and does not look changea
     })
     assert.deepEqual(answers, [{ status: 201, headers: { 'x-a': '1' }, body: 'made' }])
     store()
-    await until(() => received.ended, 'it has arrived')
-    const { statusCode, statusMessage, headers } = received.response as IncomingMessage
+    await until(() => got.ended, 'it has arrived')
+    const { statusCode, statusMessage, headers } = got.response as IncomingMessage
     assert.deepEqual(
       [statusCode, statusMessage, headers['x-a'], headers['content-length']],
       [201, 'Created', '1', '4'],
@@ -240,7 +235,7 @@ test('once an answer has begun, its head cannot change and does not look changea
 
 test('replaced writeHead is called once, and headers that it sets are stored', async () => {
   const begun = { outside: 0 }
-  const { answers, received, store } = await answer(response => {
+  const { answers, got, store } = await answer(response => {
     const { writeHead } = response
     Object.assign(response, {
       writeHead(...given: unknown[]) {
@@ -253,8 +248,8 @@ test('replaced writeHead is called once, and headers that it sets are stored', a
   })
   assert.deepEqual(answers[0]?.headers, { 'x-began': '1' })
   store()
-  await until(() => received.ended, 'it has arrived')
-  assert.deepEqual([begun.outside, received.response?.headers['x-began']], [1, '1'])
+  await until(() => got.ended, 'it has arrived')
+  assert.deepEqual([begun.outside, got.response?.headers['x-began']], [1, '1'])
 })
 
 test('an invalid status or chunk, and a write after the end, fail as in Node', async () => {
@@ -276,18 +271,18 @@ test('an invalid status or chunk, and a write after the end, fail as in Node', a
 })
 
 test('a header named twice in a list is sent twice', async () => {
-  const { received, store } = await answer(response => {
+  const { got, store } = await answer(response => {
     response.writeHead(200, ['set-cookie', 'a=1', 'Set-Cookie', 'b=2']).end()
   })
   store()
-  await until(() => received.ended, 'it has arrived')
-  assert.deepEqual(received.response?.headers['set-cookie'], ['a=1', 'b=2'])
+  await until(() => got.ended, 'it has arrived')
+  assert.deepEqual(got.response?.headers['set-cookie'], ['a=1', 'b=2'])
 })
 
 test('a source faster than the store has to wait for drain', async () => {
   let response: ServerResponse | undefined
   let drained = 0
-  const { received, store } = await answer(given => {
+  const { got, store } = await answer(given => {
     response = given
     given.on('drain', () => drained++)
     assert.equal(given.write('x'.repeat(100)), true)
@@ -297,6 +292,6 @@ test('a source faster than the store has to wait for drain', async () => {
   store()
   await until(() => drained === 1, 'drain is emitted')
   response?.end('y')
-  await until(() => received.ended, 'it has arrived')
-  assert.equal(received.text, `${'x'.repeat(101)}y`)
+  await until(() => got.ended, 'it has arrived')
+  assert.equal(got.text, `${'x'.repeat(101)}y`)
 })
