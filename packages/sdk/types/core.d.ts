@@ -1063,7 +1063,7 @@ interface LimiterOptions extends ConnectionOptions, ErrorOptions {
 	onUnavailable?: OnUnavailable | undefined;
 	/**
 	 * Charges several units of a limit with one call, and lets later requests pass without one. Never more pass than the limit;
-	 * units that are left when a window ends are lost. Default: one call for each request.
+	 * units that are left when a window ends are lost. Default: each request is asked about.
 	 */
 	prepay?: PrepayOptions | undefined;
 }
@@ -1100,9 +1100,9 @@ interface LimiterStats {
 	counters: number;
 }
 /**
- * Checks limits with one call per request, or fewer with `prepay`. A key without limits needs none, and neither does one that
- * was denied and still has nothing left. No check is repeated, because one without an answer may have been charged. While the
- * service hangs, one request at a time calls it, and `onUnavailable` decides for the others at once.
+ * Checks limits with one call for the requests of one turn of the event loop, or fewer with `prepay`. A key without limits
+ * needs none, and neither does one that was denied and still has nothing left. No check is repeated, because one without an answer
+ * may have been charged. While the service hangs, one request at a time calls it, and `onUnavailable` decides for the others at once.
  *
  * @throws TypeError naming a missing or wrong option
  */

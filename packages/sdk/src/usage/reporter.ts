@@ -167,11 +167,9 @@ class Reporter implements UsageReporter {
       })
     }
     return this.#closing
-  };
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
   }
+
+  readonly [Symbol.asyncDispose] = (): Promise<void> => this.close()
 
   /** After a failure sooner and at random, so that a fleet does not report all at once when the service returns. */
   #flushAfter(delay: number): () => void {
