@@ -66,9 +66,7 @@ export class Gatherer {
     const waiting = this.#waiting
     this.#waiting = []
     for (const list of listsOf(waiting)) {
-      const [first] = list
       if (list.length > 1 && this.#world.now() >= this.#noListsUntil) void this.#askList(list)
-      else if (list.length === 1 && first !== undefined) void this.#askOne(first)
       else for (const one of list) void this.#askOne(one)
     }
   }

@@ -11,17 +11,19 @@ import type { Deadline } from '../platform/concurrency/deadline.ts'
 import { compile } from '../platform/http/validate.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { toVerdict } from './answer.ts'
+import type { ListedChecks } from './listed-checks.ts'
 import type { CounterStore } from './store.ts'
 
 /** What the routes of this room need from outside; `deps.ts` provides it. */
 export interface RatelimitNeeds {
   readonly counters: Pick<CounterStore, 'check'>
+  readonly listedChecks: Pick<ListedChecks, 'enter'>
   readonly countRateLimit: (verdict: 'allowed' | 'denied') => void
 }
 
 /** @throws {Refusal} `not_found`, `counter_limit_reached`, `unavailable` */
 export async function answerCheck(
-  { counters, countRateLimit }: RatelimitNeeds,
+  { counters, countRateLimit }: Omit<RatelimitNeeds, 'listedChecks'>,
   principal: VendorPrincipal,
   body: RateLimitCheck,
   deadline: Deadline,
@@ -45,7 +47,8 @@ const validate = compile(RateLimitCheck, 'check')
 
 /**
  * Answers each check of a list as if it had come alone. The store is asked in the order of the list, and so it charges them.
- * @throws {Refusal} `unavailable` when the store has answered no check of those that it was asked.
+ * @throws {Refusal} `unavailable` when the store has answered no check of those that it was asked; `too_many_in_flight` when
+ *   the workspace has too many checks of lists pending.
  */
 export async function answerChecks(
   deps: RatelimitNeeds,
@@ -56,7 +59,8 @@ export async function answerChecks(
     assertEnvReach(principal, check)
     return await answerCheck(deps, principal, check, deadline)
   }
-  const outcomes = await Promise.allSettled(body.checks.map(answerOne))
+  const end = deps.listedChecks.enter(principal.workspaceId, body.checks.length)
+  const outcomes = await Promise.allSettled(body.checks.map(answerOne)).finally(end)
   const refusals = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []))
   const fault = refusals.find(reason => !(reason instanceof Refusal))
   if (fault !== undefined) throw fault

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor, type Vendor } from '../../test/vendor.ts'
+import { ListedChecks, listedMax } from './listed-checks.ts'
 
 const harness = await startHarness()
 const { ask } = harness
@@ -129,4 +130,40 @@ test('a list of none, of more than 100 or of another form is refused whole, unch
   )
   assert.deepEqual(new Set(allowedOf(full)), new Set([true]))
   assert.equal(full.body.checks[99].limits[0].remaining, 0)
+})
+
+test('the lists of one workspace take a bounded part of the queue, beside any other', () => {
+  const listed = new ListedChecks()
+  const ends = Array.from({ length: listedMax / 100 }, () => listed.enter('one', 100))
+  assert.throws(() => listed.enter('one', 1), { code: 'too_many_in_flight' })
+  listed.enter('other', 100)()
+  ends[0]?.()
+  const end = listed.enter('one', 100)
+  assert.throws(() => listed.enter('one', 1), { code: 'too_many_in_flight' })
+  for (const one of [...ends.slice(1), end]) one()
+  listed.enter('one', listedMax)()
+})
+
+test('a workspace with all the listed checks that it may have gets 429, and later none', async () => {
+  const [vendor, other] = [await makeVendor(harness), await makeVendor(harness)]
+  const end = harness.deps.listedChecks.enter(vendor.workspaceId, listedMax)
+  const refused = await askMany(vendor, [checkOf(vendor)])
+  assert.deepEqual([refused.status, refused.body.code], [429, 'too_many_in_flight'])
+  assert.equal((await askMany(other, [checkOf(other)])).status, 200)
+  assert.equal(
+    (await ask('POST', '/v1/ratelimit/check', { token: vendor.live, body: checkOf(vendor) })).status,
+    200,
+  )
+  end()
+  // A list that is answered, whatever it answers, leaves nothing behind.
+  for (let n = 0; n < 30; n++)
+    assert.equal(
+      (
+        await askMany(
+          vendor,
+          Array.from({ length: 100 }, () => 7),
+        )
+      ).status,
+      200,
+    )
 })
