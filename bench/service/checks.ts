@@ -35,3 +35,18 @@ export const checksOf = (url: string, requests: readonly HttpRequest[]): Omit<Lo
   requests,
   expectBody: '"allowed":true',
 })
+
+/** The same checks in lists of so many, each one call. */
+export function inLists(requests: readonly HttpRequest[], checks: number): HttpRequest[] {
+  const lists: HttpRequest[] = []
+  for (let i = 0; i < requests.length; i += checks) {
+    const bodies = requests.slice(i, i + checks).map(({ body }) => body)
+    if (bodies.length === checks)
+      lists.push({
+        ...requests[i],
+        path: '/v1/ratelimit/checks',
+        body: `{"checks":[${bodies.join()}]}`,
+      })
+  }
+  return lists
+}
