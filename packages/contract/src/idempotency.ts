@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { Type } from './schema.ts'
-import { Env, nullable, strictObject, Timestamp } from './shared.ts'
+import { Env, ListedError, nullable, strictObject, Timestamp } from './shared.ts'
 
 /**
  * The four idempotency calls that a vendor's servers make around a tenant's request that must not run
@@ -109,3 +109,34 @@ export const HeartbeatVerdict = Type.Union([
   strictObject(verdict('idempotency_heartbeat', 'lost')),
 ])
 export type HeartbeatVerdict = Static<typeof HeartbeatVerdict>
+
+/** The calls of a list. Beyond, send another list. */
+export const idempotencyCallsMax = 100
+
+/**
+ * Claims and ends of several requests at once. Each is one member, `claim`, `complete`, `release` or `heartbeat`, with the body
+ * of the call of that name, and is answered by itself: one that is invalid costs itself alone.
+ */
+export const IdempotencyCalls = strictObject({
+  calls: Type.Array(
+    Type.Unsafe<unknown>({
+      description: 'One of `claim`, `complete`, `release` and `heartbeat`, with the body of that call.',
+      examples: [{ release: { scope_hash: '…', env: 'live', lock_token: '…' } }],
+    }),
+    { minItems: 1, maxItems: idempotencyCallsMax },
+  ),
+})
+export type IdempotencyCalls = Static<typeof IdempotencyCalls>
+
+/** In a list in place of a stored answer of more than 64 KiB: claim this request by itself, and the answer comes. */
+const ReplayAlone = strictObject(verdict('idempotency_claim', 'replay_alone'))
+export type ListedClaimVerdict = ClaimVerdict | Static<typeof ReplayAlone>
+
+export const IdempotencyVerdicts = strictObject({
+  object: Type.Literal('idempotency_calls'),
+  calls: Type.Array(
+    Type.Union([ClaimVerdict, ReplayAlone, CompleteVerdict, ReleaseVerdict, HeartbeatVerdict, ListedError]),
+    { description: 'In the order of the request.' },
+  ),
+})
+export type IdempotencyVerdicts = Static<typeof IdempotencyVerdicts>

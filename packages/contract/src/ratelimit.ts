@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
-import type { ErrorCode } from './errors.ts'
 import { Type } from './schema.ts'
-import { Env, nullable, oneOf, RateLimits, strictObject, Uuid } from './shared.ts'
+import { Env, ListedError, nullable, oneOf, RateLimits, strictObject, Uuid } from './shared.ts'
 
 /**
  * The rate-limit check, called once per request of a tenant. Spec, "Rate-limit check". The ids name counters of the
@@ -74,20 +73,9 @@ export const RateLimitChecks = strictObject({
 })
 export type RateLimitChecks = Static<typeof RateLimitChecks>
 
-/** The body of an error, as a value in a list. */
-const ErrorBody = strictObject({
-  type: Type.String(),
-  title: Type.String(),
-  status: Type.Integer(),
-  detail: Type.String(),
-  code: Type.Unsafe<ErrorCode>({ type: 'string' }),
-  errors: Type.Optional(Type.Array(strictObject({ path: Type.String(), message: Type.String() }))),
-  request_id: Type.String(),
-})
-
 export const RateLimitVerdicts = strictObject({
   object: Type.Literal('ratelimit_checks'),
-  checks: Type.Array(Type.Union([RateLimitVerdict, strictObject({ error: ErrorBody })]), {
+  checks: Type.Array(Type.Union([RateLimitVerdict, ListedError]), {
     description:
       'In the order of the request: a verdict each, or the error that the check alone would have been answered.',
   }),

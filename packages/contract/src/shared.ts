@@ -1,4 +1,5 @@
 import type { Static, TInteger, TOptional, TSchema } from 'typebox'
+import type { ErrorCode } from './errors.ts'
 import { Type } from './schema.ts'
 
 /**
@@ -214,3 +215,16 @@ export const BooleanText = oneOf(['true', 'false'], { default: 'false' })
 
 /** The predecessor of a rotation, and when it stops working. */
 export const Predecessor = strictObject({ id: Uuid, expires_at: nullable(Timestamp) })
+
+/** In a list of answers, in place of one: the body of the error that the call alone would have been answered. */
+export const ListedError = strictObject({
+  error: strictObject({
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    code: Type.Unsafe<ErrorCode>({ type: 'string' }),
+    errors: Type.Optional(Type.Array(strictObject({ path: Type.String(), message: Type.String() }))),
+    request_id: Type.String(),
+  }),
+})

@@ -132,6 +132,7 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   reportUsage: [202],
   // Records name no project: a caller that knows the scope owns the record.
   claimIdempotency: [200],
+  claimIdempotencyOfMany: [200],
   completeIdempotency: [200],
   releaseIdempotency: [200],
   extendIdempotencyLock: [200],

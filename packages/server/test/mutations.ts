@@ -236,7 +236,7 @@ export const auditedMutations: Record<string, PrepareMutation> = {
 const unauditedMutations: Record<string, string> = {
   checkRateLimits: 'called once per request of a vendor’s customers: no audit row, no workspace lock',
   checkRateLimitsOfMany: 'as the check of rate limits',
-  claimIdempotency: 'as the check of rate limits',
+  ...{ claimIdempotency: 'as the check of rate limits', claimIdempotencyOfMany: 'as one claim' },
   completeIdempotency: 'as the check of rate limits',
   releaseIdempotency: 'as the check of rate limits',
   extendIdempotencyLock: 'as the check of rate limits',

@@ -27,6 +27,7 @@ const beyondRows: Record<string, string> = {
   'POST /v1/keys/identify': 'support is sent a key, not an id',
   'POST /v1/usage/reports': 'the specification has no route that receives usage',
   'POST /v1/ratelimit/checks': 'a node asks about all requests of a moment with one call',
+  'POST /v1/idempotency/claims': 'a node claims and ends all requests of a moment with one call',
   'POST /v1/usage/refusals': 'nodes count what they refuse, by reason',
   'GET /v1/usage/refusals': 'people see why requests are refused without a look into the logs of their nodes',
   'GET /v1/projects/:id/nodes': 'people see which servers hold the keys, and which are behind',

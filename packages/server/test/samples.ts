@@ -79,6 +79,9 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
     fingerprint: '0'.repeat(64),
     env: 'live',
   }),
+  claimIdempotencyOfMany: async (vendor, harness) => ({
+    calls: [{ release: await claimScope(harness, vendor) }],
+  }),
   completeIdempotency: async (vendor, harness) => ({ ...(await claimScope(harness, vendor)), status: 200 }),
   releaseIdempotency: (vendor, harness) => claimScope(harness, vendor),
   extendIdempotencyLock: (vendor, harness) => claimScope(harness, vendor),

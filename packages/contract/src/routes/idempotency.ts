@@ -5,6 +5,8 @@ import {
   CompleteVerdict,
   HeartbeatBody,
   HeartbeatVerdict,
+  IdempotencyCalls,
+  IdempotencyVerdicts,
   ReleaseBody,
   ReleaseVerdict,
 } from '../idempotency.ts'
@@ -46,5 +48,15 @@ export const idempotencyRoutes = declareRoutes({
     permission: 'idempotency:use',
     body: HeartbeatBody,
     answer: HeartbeatVerdict,
+  },
+  'POST /v1/idempotency/claims': {
+    plane: 'hot',
+    operation: 'claimIdempotencyOfMany',
+    summary: 'Claim and end many requests',
+    description:
+      'Up to 100 claims, completions, releases and heartbeats, each answered by itself. One that is invalid has its error in its place.',
+    permission: 'idempotency:use',
+    body: IdempotencyCalls,
+    answer: IdempotencyVerdicts,
   },
 })

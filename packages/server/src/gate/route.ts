@@ -6,7 +6,8 @@
  * `right.ts` holds a right until the commit, `signature.ts` reads signed bodies, `replay-key.ts` names a retry.
  * `turn-place.ts` gives a caller its turn by `makers.ts` and `made.ts`, `in-flight.ts` bounds its requests,
  * `workspace-facts.ts` are the facts for that. `serve.ts` joins the declaration of a route with access and handler,
- * `room.ts` is the type of a room, `common-needs.ts` what most rooms need, `scope-warnings.ts` warns of scopes.
+ * `listed-calls.ts` answers many calls of one request, `room.ts` is the type of a room, `common-needs.ts` what most rooms
+ * need, `scope-warnings.ts` warns of scopes.
  */
 
 import type { ErrorCode, Problem } from '@keyrail/contract/errors'

@@ -6,6 +6,7 @@ import type {
   CompleteVerdict,
   HeartbeatVerdict,
   HeldBody,
+  ListedClaimVerdict,
   ReleaseVerdict,
 } from '@keyrail/contract/idempotency'
 import type { VendorPrincipal } from '../gate/principal.ts'
@@ -27,20 +28,30 @@ import type { Idempotency } from './service.ts'
 import { completeLargeRecord, lockRecord, readAnswers } from './sql.ts'
 import { noProject } from './stored-bytes.ts'
 
-type HotCall<Body> = Call<VendorPrincipal, unknown, Body>
+export type HotCall<Body> = Call<VendorPrincipal, unknown, Body>
 
 /** 192 bits, 32 characters. */
 const tokenBytes = 24
 /** The largest answer that shares a batch with others. A larger one takes a connection of the pool. */
-const laneBytesMax = 65_536
+export const laneBytesMax = 65_536
 /** The pause between two rounds doubles up to this: a lock on a record mostly lasts no longer than a commit. */
 const pauseMsMax = 50
 
-/** Decides which caller executes a request: exactly one of those that claim it at once. No caller waits for another. */
-export async function claimRecord(
-  { idempotency, randomBytes }: IdempotencyNeeds,
+/**
+ * Decides which caller executes a request: exactly one of those that claim it at once. No caller waits for another.
+ * @param largest the bytes of the largest answer that is replayed; by default all are.
+ */
+export function claimRecord(deps: IdempotencyNeeds, call: HotCall<ClaimBody>): Promise<ClaimVerdict>
+export function claimRecord(
+  deps: IdempotencyNeeds,
   call: HotCall<ClaimBody>,
-): Promise<ClaimVerdict> {
+  largest: number,
+): Promise<ListedClaimVerdict>
+export async function claimRecord(
+  { idempotency, randomBytes, countClaim }: IdempotencyNeeds,
+  call: HotCall<ClaimBody>,
+  largest: number = Number.POSITIVE_INFINITY,
+): Promise<ListedClaimVerdict> {
   const { principal, body, deadline } = call
   const claim: Claim = {
     ...keyOf(principal, body),
@@ -49,7 +60,7 @@ export async function claimRecord(
     ttlMs: body.ttl_ms ?? claimTtlMsDefault,
   }
   const object = 'idempotency_claim'
-  return await untilSettled(deadline, async () => {
+  const settled = await untilSettled(deadline, async (): Promise<ListedClaimVerdict | null> => {
     const verdict = await idempotency.claims.run(claim, deadline)
     switch (verdict?.verdict) {
       case undefined:
@@ -65,6 +76,7 @@ export async function claimRecord(
         return { object, verdict: 'in_progress', retry_after_ms: verdict.retryAfterMs }
       case 'replay': {
         const { status, lockToken, answerBytes } = verdict
+        if (answerBytes > largest) return { object, verdict: 'replay_alone' }
         const ref = { ...keyOf(principal, body), lockToken, bytes: answerBytes }
         call.holdBytes(answerBytes)
         const answer =
@@ -85,6 +97,8 @@ export async function claimRecord(
         return { object, verdict: 'mismatch' }
     }
   })
+  if (settled.verdict !== 'replay_alone') countClaim(settled.verdict)
+  return settled
 }
 
 /**

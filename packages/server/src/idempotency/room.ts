@@ -1,10 +1,11 @@
 /**
  * Requests that must execute once. `verdict.ts` is the rule, `claims.ts` and `ends.ts` are its lanes, `record.ts` a
- * stored claim, `service.ts` opens them. `actions.ts` claims, completes and releases; `read-completion.ts` reads the
- * body of a completion, `answers.ts` sends stored answers within the bytes of `stored-bytes.ts`, `answer.ts` reads what
- * is replayed. `upkeep.ts` removes claims that have expired.
+ * stored claim, `service.ts` opens them. `actions.ts` claims, completes and releases, `listed.ts` does so for lists of
+ * calls; `read-completion.ts` reads the body of a completion, `answers.ts` sends stored answers within the bytes of
+ * `stored-bytes.ts`, `answer.ts` reads what is replayed. `upkeep.ts` removes claims that have expired.
  */
 
+import { ListedCalls } from '../gate/listed-calls.ts'
 import type { Room } from '../gate/room.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
@@ -35,6 +36,7 @@ export const idempotency = {
     const most = config.maxStoredAnswerBytesPerWorkspace
     return {
       idempotency: openIdempotency(lanes, openStoredBytes(errands, most, systemClock, log)),
+      listedClaims: new ListedCalls(),
       countClaim: metrics.verdictCounter('idempotency', claimVerdicts),
     }
   },

@@ -2,6 +2,7 @@ import { idempotencyRoutes } from '@keyrail/contract/routes/idempotency'
 import { nodes, withinProjects } from '../gate/access.ts'
 import { readBy, servedWith } from '../gate/serve.ts'
 import { claimRecord, completeRecord, extendLock, releaseRecord } from './actions.ts'
+import { answerCalls } from './listed.ts'
 import type { IdempotencyNeeds } from './needs.ts'
 import { completionReader } from './read-completion.ts'
 
@@ -13,11 +14,7 @@ const completeBytesMax = 8_388_608
 export const routes = serve(idempotencyRoutes, {
   'POST /v1/idempotency/claim': {
     access: withinProjects(nodes),
-    async handle(deps, call) {
-      const body = await claimRecord(deps, call)
-      deps.countClaim(body.verdict)
-      return { body }
-    },
+    handle: async (deps, call) => ({ body: await claimRecord(deps, call) }),
   },
   'POST /v1/idempotency/complete': {
     access: withinProjects(nodes),
@@ -33,5 +30,9 @@ export const routes = serve(idempotencyRoutes, {
   'POST /v1/idempotency/heartbeat': {
     access: withinProjects(nodes),
     handle: async (deps, call) => ({ body: await extendLock(deps, call) }),
+  },
+  'POST /v1/idempotency/claims': {
+    access: withinProjects(nodes),
+    handle: async (deps, call) => ({ body: await answerCalls(deps, call) }),
   },
 })

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor, type Vendor } from '../../test/vendor.ts'
-import { ListedChecks, listedMax } from './listed-checks.ts'
+import { ListedCalls, listedMax } from '../gate/listed-calls.ts'
 
 const harness = await startHarness()
 const { ask } = harness
@@ -133,7 +133,7 @@ test('a list of none, of more than 100 or of another form is refused whole, unch
 })
 
 test('the lists of one workspace take a bounded part of the queue, beside any other', () => {
-  const listed = new ListedChecks()
+  const listed = new ListedCalls()
   const ends = Array.from({ length: listedMax / 100 }, () => listed.enter('one', 100))
   assert.throws(() => listed.enter('one', 1), { code: 'too_many_in_flight' })
   listed.enter('other', 100)()

@@ -2,9 +2,10 @@
  * Rate-limit checks. `subject.ts` is what a check counts, `window.ts` the arithmetic, `fold.ts` charges all rules or
  * none, `answer.ts` makes the verdict. A `store.ts` has the counters: `postgres.ts` with `stored-counters.ts`, or
  * `redis/redis.ts`; `open-counters.ts` chooses. `counter-rows.ts` bounds the rows, `invented.ts` deletes counters of
- * ids that do not exist. `listed-checks.ts` bounds the lists of a workspace.
+ * ids that do not exist.
  */
 
+import { ListedCalls } from '../gate/listed-calls.ts'
 import type { Room } from '../gate/room.ts'
 import type { Budgets } from '../platform/budgets.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
@@ -13,7 +14,6 @@ import { type Chore, untilNone } from '../platform/db/upkeep.ts'
 import { nearestToLimit } from '../platform/observe/figures.ts'
 import type { Logger } from '../platform/observe/log.ts'
 import type { Metrics } from '../platform/observe/metrics.ts'
-import { ListedChecks } from './listed-checks.ts'
 import { openCounters } from './open-counters.ts'
 import { routes } from './routes.ts'
 import { removeCounters } from './sql.ts'
@@ -44,7 +44,7 @@ export const ratelimit = {
   routes,
   open: async ({ config, lanes, errands, budgets: { requestMs }, log, metrics }: Outside) => ({
     counters: await openCounters(config, { lanes, errands, requestMs }, log, metrics),
-    listedChecks: new ListedChecks(),
+    listedChecks: new ListedCalls(),
     countRateLimit: metrics.verdictCounter('rate_limit', ['allowed', 'denied']),
   }),
   close: ({ counters }: Opened) => counters.close(),
