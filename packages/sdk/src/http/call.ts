@@ -1,6 +1,7 @@
 /**
  * Calls the service. `failure.ts` makes one error of all failures, `schedule.ts` says when to retry,
- * `connection-options.ts` and `option-values.ts` read options, and `observer.ts` reports calls.
+ * `connection-options.ts` and `option-values.ts` read options, `observer.ts` reports calls, and `gatherer.ts` asks for many with
+ * one.
  */
 
 import { joined, textOf } from '../runtime/bytes.ts'

@@ -14,6 +14,7 @@ import {
 import { isOutage } from '../http/failure.ts'
 import { readInteger, readProject } from '../http/option-values.ts'
 import { type HttpProblem, misusedProblem } from '../http/problem.ts'
+import { afterTurn } from '../runtime/after-turn.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import { requireValid } from '../verify/require-valid.ts'
@@ -107,7 +108,12 @@ export const createIdempotency = (options: IdempotencyOptions = {}): Idempotency
 /** `createIdempotency` with the caller's own timer and randomness. */
 export function openIdempotency(
   options: IdempotencyOptions,
-  { timer, random }: { timer: Timer; random: () => number },
+  {
+    timer,
+    random,
+    now = () => performance.now(),
+    later = afterTurn,
+  }: { timer: Timer; random: () => number; now?: () => number; later?: (work: () => void) => void },
 ): Idempotency {
   refuseUnknown('createIdempotency', options, known)
   const call = readConnection(options)
@@ -125,7 +131,7 @@ export function openIdempotency(
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 5_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
   const reports = readReports(options)
-  const client = createIdempotencyClient(call, timeoutMs)
+  const client = createIdempotencyClient({ call, timeoutMs, now, later })
   const keeping: Omit<ClaimKeeping, 'marks'> = {
     client,
     timer,

@@ -167,3 +167,17 @@ test('what one check of a list answers wrongly refuses that one alone', async ()
     assert.deepEqual([codes, errors.length], [['limits_unavailable', 'allowed'], 1], JSON.stringify(wrong))
   }
 })
+
+test('while the service hangs one check at a time is sent, and the others are decided at once', async () => {
+  const { limiter, calls, errors } = limiterOn(() => new Promise<Response>(() => {}), { timeoutMs: 20 })
+  for (const key of many(5)) await limiter.limit(key)
+  calls.length = 0
+  const decided: string[] = []
+  await Promise.all(many(20).map(async key => decided.push((await limiter.limit(key)).code)))
+  assert.deepEqual(
+    calls.map(({ path }) => path),
+    ['ratelimit/check'],
+  )
+  assert.deepEqual([new Set(decided), decided.length], [new Set(['limits_unavailable']), 20])
+  assert.equal(errors.length, 6)
+})

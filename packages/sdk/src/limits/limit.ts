@@ -24,7 +24,7 @@ import { awakeNow } from './awake-now.ts'
 import { type Ask, Charger } from './charger.ts'
 import { COST_MAX, readCost } from './cost.ts'
 import { Denials, REMEMBERED_MS } from './denials.ts'
-import { Gatherer } from './gather.ts'
+import { gatherChecks } from './gather.ts'
 import type { PrepayLimits } from './pool.ts'
 import { isUnchecked } from './unchecked.ts'
 import { type LimitSource, type LimitVerdict, misused, noLimits, unavailable, unchecked } from './verdict.ts'
@@ -141,7 +141,7 @@ export function openLimiter(
   let unitsUnused = 0
   let lackingUntil = Number.NEGATIVE_INFINITY
 
-  const gatherer = new Gatherer({
+  const gatherer = gatherChecks({
     call,
     timeoutMs,
     now,

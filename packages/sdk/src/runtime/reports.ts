@@ -40,12 +40,16 @@ export class Reports {
   #isUnlabelled = false
   #isLacking = false
   #isNearlyFull = false
+  /** One call may be about many requests, each of which meets its error. */
+  #last: KeyrailError | undefined
 
   constructor(listeners: Listeners) {
     this.#listeners = listeners
   }
 
   error(error: KeyrailError): void {
+    if (error === this.#last) return
+    this.#last = error
     const { onError } = this.#listeners
     const { code, message } = error
     // Lasts until somebody changes it, and every request may meet it.

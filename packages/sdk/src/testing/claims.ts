@@ -29,7 +29,14 @@ export function answerClaims(now: () => number) {
     const record = records.get(nameOf(body))
     return record?.lockToken === body.lock_token ? record : undefined
   }
-  return {
+  const answers = {
+    'idempotency/claims': ({ calls }: { calls: readonly Readonly<Record<string, never>>[] }) => ({
+      object: 'idempotency_calls',
+      calls: calls.map(call => {
+        const [[name, body] = []] = Object.entries(call)
+        return answers[`idempotency/${name}` as 'idempotency/claim'](body as never)
+      }),
+    }),
     'idempotency/claim'(body: ClaimBody): ClaimVerdict {
       const object = 'idempotency_claim'
       const at = now()
@@ -63,6 +70,7 @@ export function answerClaims(now: () => number) {
       return { object, verdict: 'extended', lock_expires_at: iso(record.lockedUntil) }
     },
   }
+  return answers
 }
 
 /** What a record says to somebody who does not hold it; null: it is free. */

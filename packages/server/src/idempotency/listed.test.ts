@@ -34,7 +34,7 @@ const answersOf = async (calls: unknown[], token = vendor.live): Promise<Answere
 }
 const verdictsOf = (answers: Answered[]) => answers.map(({ verdict }) => verdict)
 
-test('a list claims, extends, completes and frees as single calls do, and they see the same records', async () => {
+test('a list claims, extends, completes and frees as single calls do, on the same records', async () => {
   const [kept, freed] = [newScope(), newScope()]
   const claimed = await answersOf([
     claim(kept),
