@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { faultsOf } from '../../packages/server/test/whole.ts'
 import type { Api } from './api.ts'
-import { isAcknowledged, makeSent, type Sent, sendMutation } from './load.ts'
+import { isAcknowledged, isOvertaken, makeSent, type Sent, sendMutation } from './load.ts'
 
 /** The comparison of a load's answers with the database. */
 export interface Diff {
@@ -61,14 +61,19 @@ export async function diffLoad(
       diff.unacknowledged += 1
       if (rows.length > 1) diff.broken.push(`${line}: not acknowledged, ${rows.length} audit rows`)
       if (rows.length > 0) diff.happened += 1
-      if (one.answer !== null && one.answer.status !== 503)
-        diff.broken.push(`${line}: answered ${one.answer.status} ${one.answer.body?.code}`)
+      if (one.answer !== null)
+        diff.broken.push(...refusalFaults(one.answer, rows.length).map(fault => `${line}: ${fault}`))
     }
   }
   for (const id of touched)
     diff.broken.push(...(await faultsOf(query, id)).map(fault => `workspace ${id}: ${fault}`))
   await askAgain(api, sent, index, diff)
   return diff
+}
+
+function refusalFaults({ status, body }: NonNullable<Sent['answer']>, rows: number): string[] {
+  if (isOvertaken(status, body?.code)) return rows === 0 ? [] : [`answered ${status}, ${rows} audit rows`]
+  return status === 503 ? [] : [`answered ${status} ${body?.code}`]
 }
 
 /** The rows under one action: by target, and by each text in the payload. */

@@ -87,6 +87,10 @@ export const makeSent = (plan: MutationPlan, replayKey: string | null): Sent => 
 export const isAcknowledged = ({ answer }: Sent): boolean =>
   answer !== null && answer.status >= 200 && answer.status < 300
 
+/** Before its transaction began: on a busy machine other requests of the same caller overtake one while the store hangs. */
+export const isOvertaken = (status: number, code: string | undefined): boolean =>
+  status === 429 && code === 'too_many_in_flight'
+
 /** Sends it, and records the answer. */
 export async function sendMutation(api: Api, sent: Sent): Promise<void> {
   const [method, url, body] = sent.plan.call

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Diff, diffLoad } from './ledger.ts'
-import { isAcknowledged, type Load, type Sent, startLoad } from './load.ts'
+import { isAcknowledged, isOvertaken, type Load, type Sent, startLoad } from './load.ts'
 import { type OutageStage, setOutageStage } from './outage-stage.ts'
 import { type Outage, outages } from './outages.ts'
 import { until } from './pauses.ts'
@@ -164,7 +164,8 @@ const waitedMs = ({ sentAt, ms }: Heard, beganAt: number) =>
 function answeredFaults(heard: readonly Heard[], beganAt: number, answerMs: number): string[] {
   return heard.flatMap(one => {
     if (one.status === 0) return [`${one.what} was not answered, after ${Math.round(one.ms)} ms`]
-    if (!isSuccess(one) && !(one.status === 503 && one.code === 'unavailable')) return [line(one)]
+    const isRefused = (one.status === 503 && one.code === 'unavailable') || isOvertaken(one.status, one.code)
+    if (!isSuccess(one) && !isRefused) return [line(one)]
     if (one.what.includes('healthz') && one.status !== 200) return [line(one)]
     // A deletion revokes every key in one transaction, and may work as long as the store answers.
     if (one.what.startsWith('DELETE') && isSuccess(one)) return []
