@@ -1,5 +1,6 @@
 import type { AuditChain, DerivedChain } from '@keyrail/contract/vendor/audit'
 import type { Turn } from '../platform/concurrency/fair-queue.ts'
+import { within } from '../platform/concurrency/within.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import { Errands } from '../platform/db/pool/errands.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -26,7 +27,7 @@ export function createDeriveChain(connection: Connection, errands = new Errands(
     // Waits until the caller has noted the run: a run that failed at once would otherwise stay noted.
     await null
     try {
-      if (turn.come !== null) await comeWithin(turn.come, waitMs)
+      if (turn.come !== null) await within(waitMs, tooMany, [turn.come])
       return await thread.verify(workspaceId, watch)
     } finally {
       runs.delete(workspaceId)
@@ -61,13 +62,6 @@ interface Run {
 function tell(run: Run, step: ChainStep): void {
   run.step = step
   for (const watch of run.watchers) watch(step)
-}
-
-/** @throws {Refusal} `too_many_requests` when the turn does not come in time. */
-async function comeWithin(come: Promise<void>, ms: number): Promise<void> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(tooMany()), ms)
-  await Promise.race([come, late.promise]).finally(() => clearTimeout(timer))
 }
 
 const tooMany = () =>

@@ -56,7 +56,7 @@ export async function answerEach<Call, Answer>(
  * @param path of the call in the list: `checks.3`.
  * @throws {Refusal} `validation_failed`, which names the path within the list.
  */
-export function within<T>(name: string, path: string, check: () => T): T {
+export function underPath<T>(name: string, path: string, check: () => T): T {
   try {
     return check()
   } catch (error) {

@@ -8,7 +8,7 @@ import {
 } from '@keyrail/contract/idempotency'
 import type { Static, TSchema } from 'typebox'
 import { assertEnvReach } from '../gate/access.ts'
-import { answerEach, within } from '../gate/listed-calls.ts'
+import { answerEach, underPath } from '../gate/listed-calls.ts'
 import { compile } from '../platform/http/validate.ts'
 import { invalidField } from '../platform/refusal.ts'
 import {
@@ -32,7 +32,7 @@ function listed<Schema extends TSchema>(
 ): Answer {
   const validate = compile(schema, 'call')
   return async (deps, call, path) => {
-    within('call', path, () => validate(call.body))
+    underPath('call', path, () => validate(call.body))
     assertEnvReach(call.principal, call.body)
     return await answer(deps, call as HotCall<Static<Schema>>, path)
   }
@@ -41,7 +41,7 @@ function listed<Schema extends TSchema>(
 const answers: Readonly<Record<string, Answer>> = {
   claim: listed(ClaimBody, (deps, call) => claimRecord(deps, call, laneBytesMax)),
   complete: listed(CompleteBody, (deps, call, path) => {
-    const body = within('', path, () => readCompleted(call.body))
+    const body = underPath('', path, () => readCompleted(call.body))
     return completeRecord(deps, { ...call, body })
   }),
   release: listed(ReleaseBody, releaseRecord),

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Deadline } from '../platform/concurrency/deadline.ts'
+import { within } from '../platform/concurrency/within.ts'
 import type { OpenBody } from '../platform/http/body/open-body.ts'
 import { Refusal } from '../platform/refusal.ts'
 
@@ -47,7 +48,7 @@ export function createPages<T extends Page>(): Pages<T> {
       const page = kept.get(name)
       if (page !== undefined) return Promise.resolve(page)
       const under = making.get(name)
-      if (under !== undefined) return within(deadline, under)
+      if (under !== undefined) return withinDeadline(deadline, under)
       const made = make()
         .then(page => {
           if (page.isLasting) kept.set(name, page)
@@ -55,17 +56,10 @@ export function createPages<T extends Page>(): Pages<T> {
         })
         .finally(() => making.delete(name))
       making.set(name, made)
-      return within(deadline, made)
+      return withinDeadline(deadline, made)
     },
   }
 }
 
-async function within<T>(deadline: Deadline, made: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Refusal('unavailable')), deadline.leftMs())
-  try {
-    return await Promise.race([made, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const withinDeadline = <T>(deadline: Deadline, made: Promise<T>): Promise<T> =>
+  within(deadline.leftMs(), () => new Refusal('unavailable'), [made])

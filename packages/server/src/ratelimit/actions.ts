@@ -5,7 +5,7 @@ import {
   type RateLimitVerdicts,
 } from '@keyrail/contract/ratelimit'
 import { assertEnvReach } from '../gate/access.ts'
-import { answerEach, type ListedCalls, within } from '../gate/listed-calls.ts'
+import { answerEach, type ListedCalls, underPath } from '../gate/listed-calls.ts'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import type { Deadline } from '../platform/concurrency/deadline.ts'
@@ -54,7 +54,7 @@ export async function answerChecks(
   { principal, body, deadline, problemOf }: Call<VendorPrincipal, unknown, RateLimitChecks>,
 ): Promise<RateLimitVerdicts> {
   const answerOne = async (sent: unknown, at: number) => {
-    const check = within('check', `checks.${at}`, () => readCheck(sent))
+    const check = underPath('check', `checks.${at}`, () => readCheck(sent))
     assertEnvReach(principal, check)
     return await answerCheck(deps, principal, check, deadline)
   }

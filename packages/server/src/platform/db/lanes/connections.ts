@@ -209,7 +209,8 @@ class Waiting {
     const called = Promise.withResolvers<void>()
     if (isNext) this.#waiting.unshift(called)
     else this.#waiting.push(called)
-    const timer = setTimeout(() => called.reject(new Refusal('unavailable')), until - performance.now())
+    const leftMs = Math.max(0, until - performance.now())
+    const timer = setTimeout(() => called.reject(new Refusal('unavailable')), leftMs)
     try {
       await called.promise
     } finally {

@@ -2,6 +2,7 @@ import pg from 'pg'
 import type { Budgets } from '../../budgets.ts'
 import type { Deadline } from '../../concurrency/deadline.ts'
 import type { Turn } from '../../concurrency/fair-queue.ts'
+import { within } from '../../concurrency/within.ts'
 import { NoCapacity, Refusal } from '../../refusal.ts'
 import type { Connection } from '../connection.ts'
 import { isBroken, isConnectionLost } from '../errors.ts'
@@ -139,17 +140,6 @@ async function takeConnection(
 function limitsOf(deadline: Deadline, { requestMs }: Budgets): TimeLimits {
   const statementMs = Math.max(Math.floor(deadline.leftMs()) - marginMs, statementMsMin)
   return { statementMs, lockMs: Math.min(statementMs, requestMs - marginMs) }
-}
-
-/** Returns what settles first, or throws once the time is over. Results and errors after that are ignored. */
-async function within<T>(ms: number, errorOf: () => Refusal, awaited: readonly Promise<T>[]): Promise<T> {
-  const over = Promise.withResolvers<never>()
-  const timer = setTimeout(() => over.reject(errorOf()), ms)
-  try {
-    return await Promise.race([...awaited, over.promise])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 const late = () => new Refusal('unavailable')
