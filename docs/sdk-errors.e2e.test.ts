@@ -231,7 +231,7 @@ const situations: readonly Situation[] = [
   [
     'a reserved port',
     'GET … was not sent: fetch refuses the port of …, which is reserved. Choose another port',
-    () => reported({ url: 'http://127.0.0.1:6000' }),
+    () => reported({ url: 'http://127.0.0.1:6000', fetch: globalThis.fetch }),
   ],
   [
     'a function that returns another secret',

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { project, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, id } from './keys.ts'
+import { answered, startRawService } from './raw-service.ts'
 import { until } from './until.ts'
 
 /** Scripts that only wait for the SDK while the service is away. */
@@ -64,6 +65,23 @@ test('a script does not end while an answer waits to be stored', async () => {
     await idempotency.close()
     console.log('left', answers.complete.length)`
   assert.equal(await outputOf(script), 'left 0')
+})
+
+test('a script ends although its connection is kept', async () => {
+  const service = await startRawService(({ socket }) => void socket.write(answered('{"object":"workspace"}')))
+  const settings = { url: service.url, secretKey: drawKey('krsk_live') }
+  const script = `
+    import { createAdmin } from ${source('admin')}
+    await createAdmin(${JSON.stringify(settings)}).workspace.get()`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: 'ignore' })
+  try {
+    await until(() => service.requests.length === 1, 'it calls')
+    // Far earlier than the end of a connection that nobody uses.
+    await until(() => child.exitCode !== null, 'it ends')
+    assert.equal(child.exitCode, 0)
+  } finally {
+    child.kill('SIGKILL')
+  }
 })
 
 for (const offersWait of [false, true])

@@ -724,7 +724,7 @@ interface ConnectionOptions {
 	secretKey?: SecretKeySource | undefined;
 	/** Allows `http` to other machines, where anyone on the network can read the secret key. Default: false. */
 	insecure?: boolean | undefined;
-	/** Used in place of the global `fetch`. */
+	/** Sends the calls. Default: `node:http` on Node, and the global `fetch` elsewhere. */
 	fetch?: typeof globalThis.fetch | undefined;
 }
 /** Reporting of errors outside a request. */

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { failureOf } from '../../test/failure-of.ts'
 import { type FeedService, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { type Carrier, overEach } from '../../test/transports.ts'
 import { until } from '../../test/until.ts'
 import { problemError } from '../http/failure.ts'
 import { createFeedClient, type FeedRequest } from './client.ts'
@@ -22,12 +23,12 @@ const request = (more: Partial<FeedRequest> = {}): FeedRequest => ({
   ...more,
 })
 
-const clientOf = (fetch = globalThis.fetch, url = service.url) =>
+const clientOf = (fetch?: Carrier, url = service.url) =>
   createFeedClient({ url: new URL(url), secretKey, fetch })
 
 const failure = (running: Promise<unknown>) => failureOf(running, secretKey)
 
-test('an error has code, status, request id, documentation and whether to retry', async () => {
+overEach('an error has code, status, request id, documentation and whether to retry', async fetch => {
   service.instead.push({
     status: 401,
     headers: { 'content-type': 'application/problem+json' },
@@ -39,7 +40,7 @@ test('an error has code, status, request id, documentation and whether to retry'
       errors: [{ path: 'a', message: `has ${secretKey}` }, { path: 'b' }, null, 7],
     },
   })
-  const error = await failure(clientOf()(request()))
+  const error = await failure(clientOf(fetch)(request()))
   assert.deepEqual(
     { ...error },
     {
@@ -92,41 +93,41 @@ test('no error contains a secret that the answer echoes, whole or cut', () => {
   }
 })
 
-test('a redirect is refused, so that the secret is sent nowhere else', async () => {
+overEach('a redirect is refused, so that the secret is sent nowhere else', async fetch => {
   const elsewhere = await startFeedService()
   try {
     service.instead.push({ status: 307, headers: { location: `${elsewhere.url}/v1/policy/snapshot` } })
-    assert.equal((await failure(clientOf()(request()))).code, 'network_error')
+    assert.equal((await failure(clientOf(fetch)(request()))).code, 'network_error')
     assert.equal(elsewhere.asked.length, 0)
   } finally {
     await elsewhere.close()
   }
 })
 
-test('no connection and a closed one are retryable network errors', async () => {
-  const refused = await failure(clientOf(globalThis.fetch, 'http://127.0.0.1:2')(request()))
+overEach('no connection and a closed one are retryable network errors', async fetch => {
+  const refused = await failure(clientOf(fetch, 'http://127.0.0.1:2')(request()))
   assert.deepEqual([refused.code, refused.retryable], ['network_error', true])
   service.instead.push({ hang: true })
-  const running = failure(clientOf()(request()))
+  const running = failure(clientOf(fetch)(request()))
   await until(() => service.asked.length === 1, 'the service has the request')
   await service.close()
   assert.equal((await running).code, 'network_error')
 })
 
-test('a service that does not answer is a timeout', async () => {
+overEach('a service that does not answer is a timeout', async fetch => {
   service.instead.push({ hang: true })
-  const error = await failure(clientOf()(request({ timeoutMs: 50 })))
+  const error = await failure(clientOf(fetch)(request({ timeoutMs: 50 })))
   assert.deepEqual([error.code, error.retryable], ['timeout', true])
 })
 
-test('closing ends requests in flight, and ones not yet sent', async () => {
+overEach('closing ends requests in flight, and ones not yet sent', async fetch => {
   const closing = new AbortController()
   service.instead.push({ hang: true })
-  const running = failure(clientOf()(request({ signal: closing.signal })))
+  const running = failure(clientOf(fetch)(request({ signal: closing.signal })))
   await until(() => service.asked.length === 1, 'the service has the request')
   closing.abort()
   assert.equal((await running).code, 'closed')
-  assert.equal((await failure(clientOf()(request({ signal: closing.signal })))).code, 'closed')
+  assert.equal((await failure(clientOf(fetch)(request({ signal: closing.signal })))).code, 'closed')
 })
 
 test('an error that a custom fetch throws is not shown', async () => {
@@ -155,13 +156,13 @@ test('a body that never ends is aborted', async () => {
   assert.ok(cancelled)
 })
 
-test('a base address with a path keeps it', async () => {
-  await clientOf(globalThis.fetch, `${service.url}/keyrail/`)(request({ path: '/v1/policy/delta' }))
+overEach('a base address with a path keeps it', async fetch => {
+  await clientOf(fetch, `${service.url}/keyrail/`)(request({ path: '/v1/policy/delta' }))
   assert.equal(service.asked[0]?.url.pathname, '/keyrail/v1/policy/delta')
 })
 
-test('compressed answers are read', async () => {
+overEach('compressed answers are read', async fetch => {
   const body = gzipSync(JSON.stringify({ a: 1 }))
   service.instead.push({ headers: { 'content-encoding': 'gzip' }, body })
-  assert.deepEqual((await clientOf()(request())).body, { a: 1 })
+  assert.deepEqual((await clientOf(fetch)(request())).body, { a: 1 })
 })

@@ -5,6 +5,7 @@
  */
 
 import { joined, textOf } from '../runtime/bytes.ts'
+import { type Incoming, transportTo } from '../runtime/transport.ts'
 import { userAgent } from '../runtime/user-agent.ts'
 import {
   abortedError,
@@ -16,7 +17,6 @@ import {
 } from './failure.ts'
 import { observers } from './observer.ts'
 import { currentSecretKey, type SecretKeySource } from './secret-key.ts'
-import { uncached } from './uncached.ts'
 
 const PROBLEM_MAX_BYTES = 64 * 1024
 /** 0: from runtimes that hide the status of a redirect. */
@@ -25,7 +25,8 @@ const redirects: readonly number[] = [0, 301, 302, 303, 307, 308]
 export interface HttpCallerOptions {
   url: URL
   secretKey: SecretKeySource
-  fetch: typeof globalThis.fetch
+  /** The option; undefined: what the runtime has. */
+  fetch: typeof globalThis.fetch | undefined
 }
 
 /** A request to the service. */
@@ -50,7 +51,7 @@ interface HttpCall extends HttpRequest {
 
 interface HttpAnswer {
   status: number
-  headers: Headers
+  headers: Pick<Headers, 'get'>
   text: string
 }
 
@@ -103,18 +104,18 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 }
 
 export interface HttpSender {
-  (request: HttpRequest, signal: AbortSignal): Promise<Response>
+  (request: HttpRequest, signal: AbortSignal): Promise<Incoming>
   /** Scheme, host and port of the service. */
   readonly origin: string
   /** For the error of an exchange: where it went and how, and whether it still waits for the function `secretKey`. */
-  stateOf(signal: AbortSignal): { origin: string; waitsForSecret: boolean; isGlobalFetch: boolean }
+  stateOf(signal: AbortSignal): { origin: string; waitsForSecret: boolean; unusedProxy: () => string }
 }
 
 /** Sends a request and reads the head of its answer. Rejects with a KeyrailError if the status is not expected. */
 export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
   const base = url.href.replace(/\/+$/, '')
   const { origin } = url
-  const isGlobalFetch = fetch === globalThis.fetch
+  const transport = transportTo(url, fetch)
   const waiting = new WeakSet<AbortSignal>()
   const currentSecret = async (signal: AbortSignal): Promise<string> => {
     if (typeof source === 'string') return source
@@ -126,12 +127,12 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
   async function send(
     { method, path, query, headers, body, accepts }: HttpRequest,
     signal: AbortSignal,
-  ): Promise<Response> {
+  ): Promise<Incoming> {
     const search = query === undefined || query.size === 0 ? '' : `?${query}`
     const secretKey = await currentSecret(signal)
-    // Without a receiver, because the fetch of some hosts rejects any other.
-    const response = await fetch(`${base}${path}${search}`, {
+    const request = {
       method,
+      url: `${base}${path}${search}`,
       headers: {
         authorization: `Bearer ${secretKey}`,
         accept: 'application/json',
@@ -139,15 +140,12 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      // Workers do not support `error`.
-      redirect: 'manual',
-      ...uncached(),
-      signal,
-    })
+      body: body === undefined ? undefined : JSON.stringify(body),
+    }
+    const response = await transport.send(request, signal)
     if (accepts.includes(response.status)) return response
     if (redirects.includes(response.status)) {
-      await response.body?.cancel()
+      response.drop()
       throw redirectedError(`${method} ${path}`, response.headers.get('location'), origin)
     }
     const text = await readText(response, PROBLEM_MAX_BYTES).catch(() => '')
@@ -155,15 +153,18 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
   }
   return Object.assign(send, {
     origin,
-    stateOf: (signal: AbortSignal) => ({ origin, waitsForSecret: waiting.has(signal), isGlobalFetch }),
+    stateOf: (signal: AbortSignal) => ({
+      origin,
+      waitsForSecret: waiting.has(signal),
+      unusedProxy: transport.unusedProxy,
+    }),
   })
 }
 
-async function readText(response: Response, maxBytes: number): Promise<string> {
-  if (response.body === null) return ''
+async function readText({ body }: Incoming, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     bytes += chunk.byteLength
     // Throwing out of the loop cancels the body, and with it the connection.
     if (bytes > maxBytes) throw tooLarge(maxBytes)

@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   secretKey?: SecretKeySource | undefined
   /** Allows `http` to other machines, where anyone on the network can read the secret key. Default: false. */
   insecure?: boolean | undefined
-  /** Used in place of the global `fetch`. */
+  /** Sends the calls. Default: `node:http` on Node, and the global `fetch` elsewhere. */
   fetch?: typeof globalThis.fetch | undefined
 }
 
@@ -53,9 +53,8 @@ export const readConnection = (options: ConnectionOptions): HttpCaller =>
 
 /** @throws as `readConnection` does */
 export function readConnectionParts(options: ConnectionOptions): HttpCallerOptions {
-  const { fetch = globalThis.fetch } = options
   const secretKey = readSecretKey(options.secretKey)
-  if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
+  const fetch = readFunction('fetch', options.fetch)
   return { url: readUrl(options.url, options.insecure), secretKey, fetch }
 }
 

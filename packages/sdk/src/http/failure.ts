@@ -1,7 +1,7 @@
 import { type FieldFault, KeyrailError, lasting, passing } from '../runtime/errors.ts'
+import type { Incoming } from '../runtime/transport.ts'
 import { parseMembers } from './json.ts'
 import { readRetryAfter } from './schedule.ts'
-import { unusedProxy } from './unused-proxy.ts'
 
 /** Turns every failure of an exchange into a KeyrailError. Foreign texts are cut, and never contain the secret key. */
 
@@ -18,7 +18,7 @@ const retryableStatuses = new Set([408, 425, 429])
  */
 export function problemError(
   what: string,
-  response: Response,
+  response: Pick<Incoming, 'status' | 'headers'>,
   text: string,
   { secretKey, origin }: { secretKey: string; origin: string },
 ): KeyrailError {
@@ -69,22 +69,21 @@ interface Exchange {
   timedOut: boolean
   aborted: boolean | undefined
   waitsForSecret: boolean
-  /** Whether the global `fetch` sent it, and not one of the program. */
-  isGlobalFetch: boolean
+  /** Names a proxy that it should have used. */
+  unusedProxy: () => string
 }
 
 /** No answer, unless it is an error of the service. Without the cause: what a custom `fetch` throws may contain the request, and so the secret key. */
 export function transportError(
   error: unknown,
-  { what, origin, timedOut, aborted, waitsForSecret, isGlobalFetch }: Exchange,
+  { what, origin, timedOut, aborted, waitsForSecret, unusedProxy }: Exchange,
 ): KeyrailError {
   if (error instanceof KeyrailError) return error
   if (aborted) return abortedError(what)
-  const proxy = isGlobalFetch ? unusedProxy(origin) : ''
   if (timedOut) {
     const late = waitsForSecret
       ? `${what} was not sent: the function secretKey did not return in time`
-      : `${what} was not answered in time by ${origin}${proxy}`
+      : `${what} was not answered in time by ${origin}${unusedProxy()}`
     return passing('timeout', late)
   }
   const { cause, code, name } = (error ?? {}) as {
@@ -99,7 +98,7 @@ export function transportError(
   }
   const why =
     matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
-  const message = `${what} failed at ${origin}: ${why ?? 'no reason given'}${hintOf(why ?? '', origin)}${proxy}`
+  const message = `${what} failed at ${origin}: ${why ?? 'no reason given'}${hintOf(why ?? '', origin)}${unusedProxy()}`
   return passing('network_error', message)
 }
 
@@ -107,6 +106,8 @@ export function transportError(
 function hintOf(why: string, origin: string): string {
   if (why === 'ECONNREFUSED') return ', nothing listens there'
   if (why === 'ENOTFOUND' || why === 'EAI_AGAIN') return ', the host name cannot be resolved'
+  if (why === 'ERR_PROXY_TUNNEL') return ', the proxy of the environment opens no way to it'
+  if (why === 'ERR_PROXY_INVALID_CONFIG') return ', the proxy of the environment is no http or https address'
   if (/CERT|SIGNATURE/.test(why)) return ', its certificate is not trusted or belongs to another host'
   if (/^ERR_SSL|^EPROTO/.test(why)) return ', it does not speak TLS: if it serves http, url must say so'
   if (origin.startsWith('http:') && (why === 'UND_ERR_SOCKET' || why === 'ECONNRESET'))

@@ -61,7 +61,8 @@ test('a secretKey function that fails or hangs fails the call, and shows no secr
 })
 
 test('a port that fetch refuses is named, and not tried again', async () => {
-  const call = readConnection({ url: 'http://127.0.0.1:6000', secretKey: drawKey('krsk_live') })
+  const { fetch } = globalThis
+  const call = readConnection({ url: 'http://127.0.0.1:6000', secretKey: drawKey('krsk_live'), fetch })
   const asked = call({ method: 'GET', path: '/', accepts: [200], timeoutMs: 5_000, maxBytes: 100 })
   await assert.rejects(asked, {
     code: 'network_error',

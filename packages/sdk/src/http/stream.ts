@@ -40,10 +40,10 @@ export async function* streamBody(
   }
   try {
     const { body } = await inTime(() => send(asked, abort.signal))
-    const reader = body?.getReader()
+    const pieces = body[Symbol.asyncIterator]()
     for (;;) {
-      const { value } = (await inTime(async () => reader?.read())) ?? {}
-      if (value === undefined) return
+      const { value, done } = await inTime(() => pieces.next())
+      if (done) return
       yield value
     }
   } finally {

@@ -84,7 +84,7 @@ export interface Settings {
   cacheDir: string | undefined
   onUnavailable: KeyringOptions['onUnavailable']
   node: string
-  fetch: typeof globalThis.fetch
+  fetch: typeof globalThis.fetch | undefined
   onError: KeyringOptions['onError']
   onNotice: KeyringOptions['onNotice']
 }
@@ -121,7 +121,7 @@ const DAY_MS = 86_400_000
  */
 export function readOptions(options: KeyringOptions, host?: string): Settings {
   refuseUnknown('createKeyring', options, known)
-  const { node = makeNodeId(host), fetch = globalThis.fetch } = options
+  const { node = makeNodeId(host), fetch } = options
   const url = readUrl(options.url, options.insecure)
   const secretKey = readSecretKey(options.secretKey)
   const keyEnv = typeof secretKey === 'string' ? readSecretKeyEnv(secretKey) : 'live'

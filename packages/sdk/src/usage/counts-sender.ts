@@ -114,7 +114,7 @@ export class CountsSender {
   }
 
   /** The first answer with a time corrects the hours of requests that were counted by this machine's clock. */
-  #learnFrom({ headers }: { headers: Headers }): void {
+  #learnFrom({ headers }: { headers: Pick<Headers, 'get'> }): void {
     const { time, counts, now } = this.#deps
     const isFirst = !time.isKnown
     const date = readDate(headers.get('date'))

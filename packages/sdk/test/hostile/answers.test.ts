@@ -12,6 +12,7 @@ import {
   workspaceId,
 } from '../feed-service.ts'
 import { drawKey, id, policyKey } from '../keys.ts'
+import { type Carrier, overEach } from '../transports.ts'
 import { until } from '../until.ts'
 
 /** Failures of several answers, or of another service. The modes cover single answers. */
@@ -27,15 +28,19 @@ beforeEach(async () => {
   key = drawKey()
   service.upsert(policyKey(key, 1))
   errors.length = 0
+  await open(undefined)
+})
+async function open(fetch: Carrier): Promise<void> {
   keyring = createKeyring({
     url: service.url,
     secretKey,
     project,
     pollIntervalMs: 100,
+    fetch,
     onError: ({ code }) => errors.push(code),
   })
   await keyring.ready()
-})
+}
 afterEach(async () => {
   await keyring.close()
   await service.close()
@@ -84,7 +89,9 @@ test('a walk with one wrong page changes nothing', async () => {
   await refuses(snapshot({ workspace_id: id(0xd001) }), 'bad_response')
 })
 
-test('a redirect to another host is refused, and the secret key is not sent there', async () => {
+overEach('a redirect to another host is refused, and the secret key not sent there', async fetch => {
+  await keyring.close()
+  await open(fetch)
   const received: unknown[] = []
   const elsewhere = createServer((request, response) => {
     received.push(request.headers)

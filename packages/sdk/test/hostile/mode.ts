@@ -7,6 +7,8 @@ export interface Mode {
   answer: (asked: Asked, service: FeedService) => Instead | undefined
   /** The code that `onError` receives; undefined if the answer is applied. */
   code: string | undefined
+  /** The code where `fetch` carries the calls, if it is another one. */
+  fetchCode?: string
   /** The error is permanent, so that a starting node stops. */
   ends?: true
   /** The answer is applied and reported. */

@@ -6,6 +6,7 @@ import { openKeyring } from '../../src/keyring/keyring.ts'
 import { pause } from '../../src/runtime/pause.ts'
 import { type FeedService, project, secretKey, startFeedService } from '../feed-service.ts'
 import { drawKey, policyKey } from '../keys.ts'
+import { type Carrier, carriers } from '../transports.ts'
 import { until } from '../until.ts'
 import { bodyModes } from './body-modes.ts'
 import { bearer, type Mode } from './mode.ts'
@@ -13,7 +14,7 @@ import { statusModes } from './status-modes.ts'
 import { wireModes } from './wire-modes.ts'
 
 /**
- * Every known way in which a service can misbehave, before a node has ever served and after. In every case: no key is
+ * Every known way in which a service can misbehave, over each transport, before a node has ever served and after. In every case: no key is
  * served that was not confirmed in time or is invented, each failure is reported once, the service is not flooded, and
  * the node recovers with the service.
  */
@@ -30,7 +31,7 @@ const patient = async (holds: () => boolean, what: string) => {
   await until(holds, what)
 }
 
-function openNode(service: FeedService, cachedTtlMs: number) {
+function openNode(service: FeedService, cachedTtlMs: number, fetch: Carrier) {
   const time = { passedMs: 0, pausedMs: 0, dueMs: 0, passed: () => {} }
   /** Lets time pass in the node's next pause: within a poll it would count as what the poll took, and shorten the pause. */
   const pass = (milliseconds: number): Promise<void> =>
@@ -49,6 +50,7 @@ function openNode(service: FeedService, cachedTtlMs: number) {
       project,
       pollIntervalMs: 100,
       cachedTtlMs,
+      fetch,
       onError: ({ code, message }) => errors.push({ code, message }),
     },
     {
@@ -82,8 +84,9 @@ function openNode(service: FeedService, cachedTtlMs: number) {
   return { keyring, pass, errors, check }
 }
 
-async function tryIt(mode: Mode, isServing: boolean): Promise<void> {
+async function tryIt(mode: Mode, fetch: Carrier, isServing: boolean): Promise<void> {
   const { cachedTtlMs = TTL_MS } = mode
+  const code = fetch === undefined ? mode.code : (mode.fetchCode ?? mode.code)
   const [key, fresh, forged] = [drawKey(), drawKey(), drawKey()]
   const service = await startFeedService()
   service.upsert(policyKey(key, 1))
@@ -95,14 +98,13 @@ async function tryIt(mode: Mode, isServing: boolean): Promise<void> {
     }
   }
   if (!isServing) misbehave()
-  const { keyring, pass, errors, check } = openNode(service, cachedTtlMs)
+  const { keyring, pass, errors, check } = openNode(service, cachedTtlMs, fetch)
   const verdict = () => keyring.verify(key).code
   try {
     if (isServing) {
       await keyring.ready()
       misbehave()
     }
-    const { code } = mode
     const failed = () => errors.filter(error => error.code === code).length
     if (code === undefined) await until(() => answered > 3, 'it was answered')
     else
@@ -145,10 +147,12 @@ test('every mode has a unique name, and there are many', () => {
 })
 
 function play(played: readonly Mode[]): void {
-  for (const mode of played) {
-    if (mode.only !== 'start') test(`${mode.name}, to a node that serves`, () => tryIt(mode, true))
-    if (mode.only !== 'serving') test(`${mode.name}, to a node that starts`, () => tryIt(mode, false))
-  }
+  for (const [carrier, fetch] of carriers)
+    for (const mode of played) {
+      const name = `${mode.name}, over ${carrier}, to a node that`
+      if (mode.only !== 'start') test(`${name} serves`, () => tryIt(mode, fetch, true))
+      if (mode.only !== 'serving') test(`${name} starts`, () => tryIt(mode, fetch, false))
+    }
 }
 
 describe('whatever the service does', { concurrency: 32 }, () => play(modes.filter(mode => !mode.isAlone)))

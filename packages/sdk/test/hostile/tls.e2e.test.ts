@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { after, afterEach, beforeEach, test } from 'node:test'
+import { after, afterEach, beforeEach } from 'node:test'
 import tls from 'node:tls'
 import { makeCertificate } from '../../../server/test/certificate.ts'
 import { type FeedService, startFeedService } from '../feed-service.ts'
 import { drawKey, policyKey } from '../keys.ts'
+import { overEach } from '../transports.ts'
 import { until } from '../until.ts'
 import { openWitness } from './node.ts'
 
@@ -45,10 +46,10 @@ const modes = {
   'an untrusted certificate': untrusted,
 }
 for (const [mode, { key: privateKey, cert }] of Object.entries(modes))
-  test(`${mode}: no request is sent, it is reported, and the node starts once it is right`, async () => {
+  overEach(`${mode}: it gets no request, is reported, and may be mended`, async fetch => {
     front.setSecureContext({ key: privateKey, cert })
     const { port } = front.address() as AddressInfo
-    const { keyring, errors } = openWitness(service, { url: `https://localhost:${port}` })
+    const { keyring, errors } = openWitness(service, { url: `https://localhost:${port}`, fetch })
     await using _closed = keyring
     await until(() => errors.length > 2, 'it is reported')
     assert.deepEqual([...new Set(errors.map(({ code }) => code))], ['network_error'])

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Instead } from '../feed-service.ts'
 import { answerWith, isDelta, type Mode, modesOf } from './mode.ts'
 
 /** Failures below JSON: sockets, heads, lengths and encodings. */
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
+const switched = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: odd\r\n\r\n'
 const raw = (write: (socket: Socket) => void) => (): Instead => ({ raw: write })
 const says = (...parts: (string | Buffer)[]) =>
   raw(socket => socket.end(Buffer.concat(parts.map(Buffer.from))))
@@ -40,7 +41,15 @@ const bombed = () => {
   bomb ??= gzipSync(Buffer.alloc(100 * 1024 * 1024, ' '))
   return bomb
 }
+let brotliBomb: Buffer | undefined
+const brotliBombed = () => {
+  brotliBomb ??= brotliCompressSync(Buffer.alloc(100 * 1024 * 1024, ' '), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
+  })
+  return brotliBomb
+}
 const gzip = { 'content-encoding': 'gzip' }
+const brotli = { 'content-encoding': 'br' }
 
 export const wireModes: Mode[] = modesOf([
   ['a head that comes byte by byte', trickles(`${HEAD}X-Slow: `, 'a'), 'timeout', briefly],
@@ -58,6 +67,15 @@ export const wireModes: Mode[] = modesOf([
     'timeout',
     { only: 'serving', ...briefly },
   ],
+  [
+    'answers before the answer, for ever',
+    trickles('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+    'timeout',
+    briefly,
+  ],
+  ['a switch to another protocol', says(switched), 'network_error'],
+  ['half a connection', raw(socket => socket.end(`${HEAD}Content-Length: 9\r\n\r\n{`)), 'network_error'],
+  ['two answers', says(`${HEAD}Content-Length: 2\r\n\r\n{}`.repeat(2)), 'bad_response'],
   ['a connection that is closed', raw(socket => socket.end()), 'network_error'],
   ['a connection that is reset', raw(socket => socket.resetAndDestroy()), 'network_error'],
   ['a body that is cut', says(`${HEAD}Content-Length: 9999\r\n\r\n{"object":`), 'network_error'],
@@ -88,11 +106,20 @@ export const wireModes: Mode[] = modesOf([
     alone,
   ],
   ['a bomb of gzip', () => ({ headers: gzip, body: bombed() }), 'response_too_large', alone],
+  ['a bomb of Brotli', () => ({ headers: brotli, body: brotliBombed() }), 'response_too_large', alone],
+  ['invalid Brotli', () => ({ headers: brotli, body: 'not Brotli' }), 'network_error'],
+  [
+    'an encoding that nobody asked for',
+    () => ({ headers: { 'content-encoding': 'x-odd' }, body: 'odd' }),
+    'bad_response',
+  ],
   ['invalid gzip', () => ({ headers: gzip, body: 'not gzip' }), 'network_error'],
   [
     'truncated gzip',
     () => ({ headers: gzip, body: gzipSync('{"object":1}').subarray(0, 15) }),
-    'bad_response',
+    'network_error',
+    // It takes the part for the whole.
+    { fetchCode: 'bad_response' },
   ],
   [
     'the right body as another type',
