@@ -53,6 +53,16 @@ overEach('a request has the same line, headers that matter, and body', async fet
   ])
 })
 
+overEach('a header that would begin another is refused, and nothing is sent', async fetch => {
+  const service = await startRawService(({ socket }) => void socket.write(answered('{}')))
+  for (const value of ['a\r\nx-more: b', 'a\nb', 'a\0b', '\u0100'])
+    assert.equal(
+      (await failure(send(service.url, { ...change, headers: { 'x-odd': value } }, fetch))).code,
+      'network_error',
+    )
+  assert.equal(service.connections, 0)
+})
+
 test('a connection is kept and used again, by clients of their own', async () => {
   const service = await startRawService(({ socket }) => void socket.write(answered('{}')))
   for (let turn = 0; turn < 5; turn++) await send(service.url, turn % 2 ? change : read)
