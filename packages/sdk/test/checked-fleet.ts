@@ -14,11 +14,11 @@ export type Fate = 'answered' | 'lost' | 'unanswered'
 /** Plans the next call: what happens to it, and how many ms it takes to the service and back. */
 export type PlanCall = () => { fate: Fate; thereMs: number; backMs: number }
 
-/** A request that passed, and when each of its limits was charged or its unit taken. */
+/** A request that passed, and when each of its limits was charged or its unit taken; undefined if that cannot be known. */
 export interface Passed {
   key: Valid
   cost: number
-  at: ReadonlyMap<string, number>
+  at: ReadonlyMap<string, number | undefined>
 }
 
 type Times = Map<string, number | null>
@@ -59,7 +59,12 @@ export class CheckedFleet {
     const fetch = (_: unknown, init?: RequestInit) => this.#call(JSON.parse(String(init?.body)))
     return openLimiter(
       { ...connection, fetch, onError: () => {}, prepay: {}, ...options },
-      { now: clock, later: work => work() },
+      {
+        now: clock,
+        later: work => work(),
+        // It belongs to no request.
+        background: work => this.#asking.run(new Map(), work),
+      },
     )
   }
 
@@ -68,13 +73,19 @@ export class CheckedFleet {
     const askedAt = this.serviceTime
     const times: Times = new Map()
     return this.#asking.run(times, async () => {
-      const verdict = await limiter.limit(key, { cost })
+      const held = limiter.stats().unitsHeld
+      const judged = limiter.limit(key, { cost })
+      const taken = held - limiter.stats().unitsHeld
+      const verdict = await judged
       if (verdict.code === 'allowed') {
-        const at = (key.rateLimits ?? []).map(rule => {
-          const charged = times.get(rule.id)
-          // Null: a call about it brought nothing, so its unit was taken in the end.
-          return [rule.id, charged === undefined ? askedAt : (charged ?? this.serviceTime)] as const
-        })
+        const rules = key.rateLimits ?? []
+        const end = this.serviceTime
+        const called = rules.filter(({ id }) => times.has(id)).length
+        const isAtOnce = taken === cost * (rules.length - called)
+        // One limit waits until the end; one of several, for an unknown time.
+        const unasked = isAtOnce ? askedAt : rules.length === 1 ? end : undefined
+        // Null: a call about it brought nothing, so its unit was taken in the end.
+        const at = rules.map(({ id }) => [id, times.has(id) ? (times.get(id) ?? end) : unasked] as const)
         this.passed.push({ key, cost, at: new Map(at) })
       }
       return verdict
@@ -90,11 +101,16 @@ export class CheckedFleet {
       const next = this.#events[0]
       if (next === undefined || next.at > until) break
       this.#events.shift()
-      this.now = next.at
+      this.now = Math.max(this.now, next.at)
       next.run()
       await settled()
     }
-    this.now = until
+    this.now = Math.max(this.now, until)
+  }
+
+  /** Lets time pass while nothing runs: what was due happens after it. */
+  jump(milliseconds: number): void {
+    this.now += milliseconds
   }
 
   #call(body: RateLimitCheck): Promise<Response> {

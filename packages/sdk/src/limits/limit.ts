@@ -21,10 +21,12 @@ import type { Valid } from '../verify/verdict.ts'
 import { badAnswer, readAnswer } from './answer.ts'
 import { noteAsked } from './asked.ts'
 import { awakeNow } from './awake-now.ts'
-import { type Ask, Charger } from './charger.ts'
+import type { Ask, BuyerWorld } from './buyer.ts'
+import { Charger } from './charger.ts'
 import { COST_MAX, readCost } from './cost.ts'
 import { Denials, REMEMBERED_MS } from './denials.ts'
 import { gatherChecks } from './gather.ts'
+import { isolatesRequests } from './isolates-requests.ts'
 import type { PrepayLimits } from './pool.ts'
 import { isUnchecked } from './unchecked.ts'
 import { type LimitSource, type LimitVerdict, misused, noLimits, unavailable, unchecked } from './verdict.ts'
@@ -112,6 +114,15 @@ const noRules: NonNullable<Valid['rateLimits']> = []
  */
 export const createLimiter = (options: LimiterOptions = {}): Limiter => openLimiter(options, limiterWorld())
 
+interface LimiterWorld {
+  now: () => number
+  later?: (work: () => void) => void
+  background?: BuyerWorld['background']
+  reports?: Reports
+}
+
+const atOnce = isolatesRequests() ? undefined : (work: () => void) => work()
+
 export const limiterWorld = () => ({
   now: awakeNow(
     () => performance.now(),
@@ -122,11 +133,7 @@ export const limiterWorld = () => ({
 /** `createLimiter` with the caller's own clock. */
 export function openLimiter(
   options: LimiterOptions,
-  {
-    now,
-    later = afterTurn,
-    reports: shared,
-  }: { now: () => number; later?: (work: () => void) => void; reports?: Reports },
+  { now, later = afterTurn, background = atOnce, reports: shared }: LimiterWorld,
 ): Limiter {
   refuseUnknown('createLimiter', options, known)
   const call = withBreaker(readConnection(options))
@@ -177,7 +184,7 @@ export function openLimiter(
   const onUnused = (units: number) => {
     unitsUnused += units
   }
-  const charger = new Charger({ ask, denials, now, passes, onUnused }, prepay)
+  const charger = new Charger({ ask, denials, now, background, passes, onUnused }, prepay)
 
   return {
     async limit(key, requirements = {}) {

@@ -1,6 +1,6 @@
 import type { RateLimit } from '../store/rate-limits.ts'
 import type { LimitState } from './answer.ts'
-import { Demand, unitsToCharge } from './sizing.ts'
+import { Demand, lowLevel, unitsAhead } from './sizing.ts'
 
 /** How far units are charged ahead. */
 export interface PrepayLimits {
@@ -10,6 +10,13 @@ export interface PrepayLimits {
 
 /** Identifies the window that units belong to. */
 export type WindowOfUnits = number
+
+/** A request that waits for units. */
+interface Waiting {
+  cost: number
+  /** Undefined: there were too few. */
+  serve(window: WindowOfUnits | undefined): void
+}
 
 /**
  * Units of one counter that the service has charged and no request has used. They end when their window ends at the latest:
@@ -21,8 +28,11 @@ export class Pool {
   readonly #maxUnits: number
   readonly #onUnused: (units: number) => void
   #units = 0
-  /** Units of calls without an answer yet, except what their requests use. */
+  /** Units on their way, except what the requests that sent for them use. */
   #coming = 0
+  #waiting: Waiting[] = []
+  /** Units of those that wait. */
+  #awaited = 0
   /** Whether the service says what is left. */
   #isKnown = false
   /** What the service had left when it last answered, and when it was asked. */
@@ -64,24 +74,61 @@ export class Pool {
     else this.#onUnused(cost)
   }
 
-  /** @returns how many units to charge for a request that finds too few */
-  size(cost: number, now: number): number {
+  /** Whether the units on their way are enough for one more request. */
+  covers(cost: number): boolean {
+    return this.#coming > 0 && this.#units + this.#coming - this.#awaited >= cost
+  }
+
+  /** Waits for the units on their way. @returns their window; undefined if they do not come, or are too few */
+  wait(cost: number): Promise<WindowOfUnits | undefined> {
+    this.#awaited += cost
+    return new Promise(serve => this.#waiting.push({ cost, serve }))
+  }
+
+  /** Whether few units are left and none are on their way, so that more are charged before a request finds none. */
+  isLow(now: number, answerMs: number): boolean {
     this.#settle(now)
-    const { horizonMs } = this.#demand
-    // Only what can be used before the window ends.
-    const share = now < this.#endsAt ? Math.min(1, (this.#endsAt - now) / horizonMs) : 1
-    const demand = this.#demand.units(now) * share
-    const held = this.#units + this.#coming
-    return unitsToCharge(cost, { demand, remaining: this.#remaining, held, maxUnits: this.#maxUnits })
+    return this.#coming === 0 && this.#units < lowLevel(this.#demand.rate(now), answerMs)
+  }
+
+  /**
+   * @param cost that of the request which finds too few; 0 if none does
+   * @returns how many units to charge for later requests
+   */
+  ahead(cost: number, now: number, answerMs: number): number {
+    this.#settle(now)
+    return unitsAhead(cost, {
+      rate: this.#demand.rate(now),
+      horizonMs: this.#demand.horizonMs,
+      answerMs,
+      remaining: this.#remaining - this.#coming,
+      held: this.#units + this.#coming - this.#awaited,
+      // The end of a window that has just begun is unknown, and far.
+      leftMs: now < this.#endsAt ? this.#endsAt - now : this.#rule.windowMs,
+      maxUnits: this.#maxUnits,
+    })
   }
 
   demand(cost: number, now: number): void {
     this.#demand.add(cost, now)
   }
 
-  /** @param units those of a call that is sent; negative when it has ended */
+  /** @param units those for later requests of a call that is sent */
   expect(units: number): void {
     this.#coming += units
+  }
+
+  /** The units of a call are here or do not come: serves those that wait, in their order, and lets go whom no other call covers. */
+  expectNoMore(units: number, now: number): void {
+    this.#coming -= units
+    while (this.#waiting.length > 0) {
+      const [{ cost, serve }] = this.#waiting as [Waiting]
+      const window = this.take(cost, now)
+      if (window === undefined && this.#awaited <= this.#units + this.#coming) return
+      this.#waiting.shift()
+      this.#awaited -= cost
+      serve(window)
+    }
   }
 
   /**

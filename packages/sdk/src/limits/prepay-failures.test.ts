@@ -56,7 +56,7 @@ test('an answer that comes after its window lets its request pass, and brings no
   assert.equal(limiter.stats().unitsHeld, 0)
 })
 
-test('a lost answer loses its units, is not repeated, and holds up no other request', async () => {
+test('a lost answer loses its units and is not repeated: who waited for them asks for itself', async () => {
   const { call, fleet, limiter, warm, ask } = oneNode()
   await warm()
   for (let held = limiter.stats().unitsHeld; held > 0; held--) await ask()
@@ -66,17 +66,20 @@ test('a lost answer loses its units, is not repeated, and holds up no other requ
   const units = fleet.bodies.at(-1)?.cost ?? 0
   assert.ok(units > 10)
   Object.assign(call, { fate: 'answered', backMs: 5 })
-  const others = [ask(), ask()]
-  await fleet.advance(5)
-  assert.deepEqual(
-    (await Promise.all(others)).map(({ code }) => code),
-    ['allowed', 'allowed'],
-  )
   const { length } = fleet.bodies
-  await fleet.advance(20_000)
-  // The others have brought units.
-  assert.equal((await lost).source, 'prepaid')
-  assert.deepEqual([fleet.bodies.length, limiter.stats().unitsUnused], [length, units])
+  const others = [ask(), ask()]
+  await fleet.advance(0)
+  assert.equal(fleet.bodies.length, length, 'they wait')
+  await fleet.advance(20_005)
+  assert.equal((await lost).code, 'limits_unavailable')
+  assert.deepEqual(
+    (await Promise.all(others)).map(({ code, source }) => [code, source]),
+    [
+      ['allowed', 'service'],
+      ['allowed', 'service'],
+    ],
+  )
+  assert.deepEqual([fleet.bodies.length, limiter.stats().unitsUnused], [length + 2, units])
 })
 
 test('in an outage requests pass while there are units, and then onUnavailable decides', async () => {
