@@ -23,7 +23,12 @@ export interface NodeTurn {
   until: number
 }
 
-type Answer = { allowed: boolean }
+type Check = { key_id: string; cost: number }
+type Answer = { allowed?: boolean }
+
+/** Of one check, or of a list. */
+const checksIn = (body: Check | { checks: Check[] }): Check[] => ('checks' in body ? body.checks : [body])
+const answersIn = (body: Answer | { checks: Answer[] }): Answer[] => ('checks' in body ? body.checks : [body])
 
 const [plan] = (await once(process, 'message')) as [NodePlan]
 const file = openSync(plan.path, 'a')
@@ -90,7 +95,11 @@ function openStream(scenario: Scenario, index: number) {
   }
 }
 
-function openNode({ lost }: Scenario, scenario: number, numbers: ReadonlyMap<string, number>): Limiter {
+function openNode(
+  { lost, answerMs }: Scenario,
+  scenario: number,
+  numbers: ReadonlyMap<string, number>,
+): Limiter {
   const { url, token, projectId } = plan
   return createLimiter({
     ...{ url, secretKey: token, project: projectId, prepay: {}, onError: () => {} },
@@ -98,20 +107,19 @@ function openNode({ lost }: Scenario, scenario: number, numbers: ReadonlyMap<str
     timeoutMs: 2_000,
     async fetch(input, init) {
       const askedAt = Date.now()
-      const { key_id, cost } = JSON.parse(String(init?.body)) as { key_id: string; cost: number }
+      const checks = checksIn(JSON.parse(String(init?.body)))
+      await sleep(answerMs / 2)
       const answer = await fetch(input, init)
       const text = await answer.text()
+      await sleep(askedAt + answerMs - Date.now())
       const isLost = Math.random() < lost
-      const key = numbers.get(key_id)
-      const units = answer.ok && (JSON.parse(text) as Answer).allowed ? cost : 0
-      const call = {
-        kind: isLost ? 'lost' : 'call',
-        scenario,
-        askedAt,
-        answeredAt: Date.now(),
-        units,
-      } as const
-      if (key !== undefined) record(file, { ...call, key })
+      const verdicts = answer.ok ? answersIn(JSON.parse(text)) : []
+      const call = { kind: isLost ? 'lost' : 'call', scenario, askedAt, answeredAt: Date.now() } as const
+      for (const [i, { key_id, cost }] of checks.entries()) {
+        const key = numbers.get(key_id)
+        const units = verdicts[i]?.allowed ? cost : 0
+        if (key !== undefined) record(file, { ...call, key, units })
+      }
       if (isLost) throw Object.assign(new Error('lost'), { code: 'ECONNRESET' })
       return new Response(text, answer)
     },

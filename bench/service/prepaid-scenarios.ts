@@ -15,6 +15,8 @@ export interface Scenario {
   rate: number
   /** The share of calls whose answers are lost on the way back. */
   lost: number
+  /** From a question to its answer at least. The service answers sooner; the rest passes before and behind it. */
+  answerMs: number
 }
 
 export const WINDOW_MS = 2_500
@@ -31,13 +33,28 @@ const scenario = (
 ) => {
   const { keys = 1, ...rest } = more
   const keyIds = Array.from({ length: keys }, () => randomUUID())
-  return { name, rate, rules, tenantId: randomUUID(), keyIds, isZipf: false, nodes: 1, lost: 0, ...rest }
+  return {
+    name,
+    rate,
+    rules,
+    tenantId: randomUUID(),
+    keyIds,
+    isZipf: false,
+    nodes: 1,
+    lost: 0,
+    answerMs: 0,
+    ...rest,
+  }
 }
 const sliding = { algorithm: 'sliding' } as const
 
+/** Of a service beside the node, in its region, and in others. */
+export const answersMs = [2, 20, 80, 220]
+export const hotName = (answerMs: number): string => `hot, ${answerMs} ms`
+
 /** Each in two processes, with unused keys. */
 export const sharedScenarios = (): Scenario[] => [
-  scenario('fixed', 400, [rule(2_500)]),
+  ...answersMs.map(answerMs => scenario(hotName(answerMs), 400, [rule(2_500)], { answerMs })),
   scenario('sliding', 200, [rule(1_250, sliding)]),
   scenario('over the limit', 100, [rule(333, sliding)]),
   scenario('flood', 200, [rule(100)]),
