@@ -19,7 +19,8 @@ import {
  */
 
 /** The spec's node identifier: the name that a node gives itself. */
-export const NodeId = Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$', examples: ['api-7f9c:4211.x8Q2'] })
+export const nodeIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
+export const NodeId = Type.String({ pattern: nodeIdPattern.source, examples: ['api-7f9c:4211.x8Q2'] })
 
 /** 1 to 50 ids, repeated or comma-separated. Ids of other workspaces match nothing. */
 const TenantIds = Type.Array(Uuid, { minItems: 1, maxItems: 50 })

@@ -50,6 +50,13 @@ export const RateLimitVerdict = strictObject({
       'Time until the request would fit, if nothing else is spent. Null if it is allowed, or never fits.',
   },
   limits: Type.Array(LimitState, { description: 'In the order of the request.' }),
+  nodes: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'How many nodes have checked limits of the project and environment within 90 s, at least: nodes may ask other processes of the service. Only for a request that names its node in the header `Keyrail-Node`.',
+    }),
+  ),
   headers: strictObject({
     'RateLimit-Policy': HeaderText,
     RateLimit: { ...HeaderText, examples: ['"burst";r=50;t=30'] },

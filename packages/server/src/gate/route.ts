@@ -42,7 +42,9 @@ export interface Call<P, Query, Body> {
   /** Set when the client sent an `Idempotency-Key`. */
   replay: ReplayKey | null
   /** A header by its name in lower case. Not the credential, which the principal represents. */
-  header(name: 'accept' | 'accept-encoding' | 'if-none-match' | 'prefer' | 'user-agent'): string | undefined
+  header(
+    name: 'accept' | 'accept-encoding' | 'if-none-match' | 'keyrail-node' | 'prefer' | 'user-agent',
+  ): string | undefined
   /** The address and the user agent, as they are stored. */
   client: Client
   /** The error that a refusal of this request is answered with, for an answer that has several. */

@@ -1,3 +1,4 @@
+import { nodeIdPattern } from '@keyrail/contract/feed'
 import {
   RateLimitCheck,
   type RateLimitChecks,
@@ -8,24 +9,26 @@ import { assertEnvReach } from '../gate/access.ts'
 import { answerEach, type ListedCalls, underPath } from '../gate/listed-calls.ts'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
-import type { Deadline } from '../platform/concurrency/deadline.ts'
 import { compile } from '../platform/http/validate.ts'
 import { toVerdict } from './answer.ts'
+import type { CheckingNodes } from './checking-nodes.ts'
 import type { CounterStore } from './store.ts'
 
 /** What the routes of this room need from outside; `deps.ts` provides it. */
 export interface RatelimitNeeds {
   readonly counters: Pick<CounterStore, 'check'>
+  readonly checkingNodes: Pick<CheckingNodes, 'note'>
   readonly listedChecks: Pick<ListedCalls, 'enter'>
   readonly countRateLimit: (verdict: 'allowed' | 'denied') => void
 }
 
+type Asking = Pick<Call<VendorPrincipal, unknown, unknown>, 'principal' | 'deadline' | 'header'>
+
 /** @throws {Refusal} `not_found`, `counter_limit_reached`, `unavailable` */
 export async function answerCheck(
-  { counters, countRateLimit }: Omit<RatelimitNeeds, 'listedChecks'>,
-  principal: VendorPrincipal,
+  { counters, checkingNodes, countRateLimit }: Omit<RatelimitNeeds, 'listedChecks'>,
+  { principal, deadline, header }: Asking,
   body: RateLimitCheck,
-  deadline: Deadline,
 ): Promise<RateLimitVerdict> {
   assertSeesProject(principal, body.project_id)
   const check = {
@@ -39,7 +42,10 @@ export async function answerCheck(
   }
   const verdict = toVerdict(check, await counters.check(check, deadline))
   countRateLimit(verdict.allowed ? 'allowed' : 'denied')
-  return verdict
+  const node = header('keyrail-node')
+  // A header that is no node id is no reason to refuse a check.
+  if (node === undefined || !nodeIdPattern.test(node)) return verdict
+  return { ...verdict, nodes: checkingNodes.note(check, node) }
 }
 
 const validate = compile(RateLimitCheck, 'check')
@@ -51,12 +57,13 @@ const readCheck = (check: unknown): RateLimitCheck => {
 /** Answers each check of a list as if it had come alone, and charges them in the order of the list. */
 export async function answerChecks(
   deps: RatelimitNeeds,
-  { principal, body, deadline, problemOf }: Call<VendorPrincipal, unknown, RateLimitChecks>,
+  call: Call<VendorPrincipal, unknown, RateLimitChecks>,
 ): Promise<RateLimitVerdicts> {
+  const { principal, body, problemOf } = call
   const answerOne = async (sent: unknown, at: number) => {
     const check = underPath('check', `checks.${at}`, () => readCheck(sent))
     assertEnvReach(principal, check)
-    return await answerCheck(deps, principal, check, deadline)
+    return await answerCheck(deps, call, check)
   }
   const end = deps.listedChecks.enter(principal.workspaceId, body.checks.length)
   const checks = await answerEach(body.checks, answerOne, problemOf).finally(end)

@@ -167,3 +167,34 @@ test('a workspace with all the listed checks that it may have gets 429, and late
       200,
     )
 })
+
+test('a check that names its node is told how many nodes check, and no other check is', async () => {
+  const [vendor, other] = [await makeVendor(harness), await makeVendor(harness)]
+  const nodesOf = async (node: string, of = vendor, more: object = {}) => {
+    const asked = { token: of.live, headers: { 'keyrail-node': node } }
+    return await ask('POST', '/v1/ratelimit/check', { ...asked, body: checkOf(of, randomUUID(), more) })
+  }
+  for (const [node, nodes, more] of [
+    ['api-1:4211.x', 1],
+    ['api-2:4211.y', 2],
+    ['api-1:4211.x', 2],
+    ['api-3', 1, { env: 'test' }],
+    ['not a node', undefined],
+    ['x'.repeat(129), undefined],
+  ] as const) {
+    const { status, body } = await nodesOf(node, vendor, more)
+    assert.deepEqual([status, body.nodes], [200, nodes], node)
+  }
+  assert.equal((await nodesOf('api-1', other)).body.nodes, 1)
+  const asked = { token: vendor.live, body: { checks: [checkOf(vendor), checkOf(vendor)] } }
+  const unnamed = await ask('POST', '/v1/ratelimit/checks', asked)
+  const named = await ask('POST', '/v1/ratelimit/checks', { ...asked, headers: { 'keyrail-node': 'api-4' } })
+  const nodes = ({ body }: typeof named) => body.checks.map((check: { nodes?: number }) => check.nodes)
+  assert.deepEqual(
+    [nodes(unnamed), nodes(named)],
+    [
+      [undefined, undefined],
+      [3, 3],
+    ],
+  )
+})

@@ -2,18 +2,20 @@
  * Rate-limit checks. `subject.ts` is what a check counts, `window.ts` the arithmetic, `fold.ts` charges all rules or
  * none, `answer.ts` makes the verdict. A `store.ts` has the counters: `postgres.ts` with `stored-counters.ts`, or
  * `redis/redis.ts`; `open-counters.ts` chooses. `counter-rows.ts` bounds the rows, `invented.ts` deletes counters of
- * ids that do not exist.
+ * ids that do not exist. `checking-nodes.ts` counts the nodes that ask.
  */
 
 import { ListedCalls } from '../gate/listed-calls.ts'
 import type { Room } from '../gate/room.ts'
 import type { Budgets } from '../platform/budgets.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import type { Errands } from '../platform/db/pool/errands.ts'
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
 import { nearestToLimit } from '../platform/observe/figures.ts'
 import type { Logger } from '../platform/observe/log.ts'
 import type { Metrics } from '../platform/observe/metrics.ts'
+import { CheckingNodes } from './checking-nodes.ts'
 import { openCounters } from './open-counters.ts'
 import { routes } from './routes.ts'
 import { removeCounters } from './sql.ts'
@@ -30,6 +32,7 @@ export const pruneCounters: Chore = {
 
 interface Outside {
   readonly config: Parameters<typeof openCounters>[0]
+  readonly clock: Clock
   readonly lanes: Lanes
   readonly errands: Errands
   readonly budgets: Pick<Budgets, 'requestMs'>
@@ -42,9 +45,10 @@ interface Opened {
 
 export const ratelimit = {
   routes,
-  open: async ({ config, lanes, errands, budgets: { requestMs }, log, metrics }: Outside) => ({
+  open: async ({ config, clock, lanes, errands, budgets: { requestMs }, log, metrics }: Outside) => ({
     counters: await openCounters(config, { lanes, errands, requestMs }, log, metrics),
-    listedChecks: new ListedCalls(),
+      checkingNodes: new CheckingNodes(clock),
+      listedChecks: new ListedCalls(),
     countRateLimit: metrics.verdictCounter('rate_limit', ['allowed', 'denied']),
   }),
   close: ({ counters }: Opened) => counters.close(),

@@ -8,9 +8,7 @@ const serve = servedWith<RatelimitNeeds>()
 export const routes = serve(ratelimitRoutes, {
   'POST /v1/ratelimit/check': {
     access: withinProjects(nodes),
-    handle: async (deps, { principal, body, deadline }) => ({
-      body: await answerCheck(deps, principal, body, deadline),
-    }),
+    handle: async (deps, call) => ({ body: await answerCheck(deps, call, call.body) }),
   },
   'POST /v1/ratelimit/checks': {
     access: withinProjects(nodes),
