@@ -47,8 +47,8 @@ export const ratelimit = {
   routes,
   open: async ({ config, clock, lanes, errands, budgets: { requestMs }, log, metrics }: Outside) => ({
     counters: await openCounters(config, { lanes, errands, requestMs }, log, metrics),
-      checkingNodes: new CheckingNodes(clock),
-      listedChecks: new ListedCalls(),
+    checkingNodes: new CheckingNodes(clock),
+    listedChecks: new ListedCalls(),
     countRateLimit: metrics.verdictCounter('rate_limit', ['allowed', 'denied']),
   }),
   close: ({ counters }: Opened) => counters.close(),
