@@ -26,13 +26,7 @@ table api_keys row level security
   display_prefix_folded text default lower(("left"(display_prefix, 64) COLLATE "C"))
   idle_since timestamp(3) with time zone not null default service_now()
   made_by uuid
-  constraint api_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
-  constraint api_keys_lookup_hash_length CHECK ((octet_length(lookup_hash) = 32))
-  constraint api_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
-  constraint api_keys_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
-  constraint api_keys_rate_limits_bounds CHECK (((rate_limits IS NULL) OR rate_limits_valid(rate_limits)))
-  constraint api_keys_reason_bounds CHECK (((char_length(revoked_reason) >= 1) AND (char_length(revoked_reason) <= 500)))
-  constraint api_keys_scopes_bounds CHECK (((cardinality(scopes) <= 64) AND lengths_between(scopes, 1, 200)))
+  constraint api_keys_checked CHECK (api_keys_checked(env, lookup_hash, meta, name, rate_limits, revoked_reason, scopes))
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint api_keys_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
   constraint api_keys_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
@@ -105,15 +99,7 @@ table audit_logs row level security
   created_at timestamp(3) with time zone not null
   prev_hash bytea not null
   hash bytea not null
-  constraint audit_logs_action CHECK (((action <> ''::text) AND (translate(action, 'abcdefghijklmnopqrstuvwxyz_.'::text, ''::text) = ''::text)))
-  constraint audit_logs_actor_id CHECK ((((char_length(actor_id) >= 1) AND (char_length(actor_id) <= 128)) AND (translate(actor_id, 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-'::text, ''::text) = ''::text)))
-  constraint audit_logs_actor_type CHECK (((actor_type <> ''::text) AND (translate(actor_type, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text)))
-  constraint audit_logs_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
-  constraint audit_logs_hash_length CHECK ((octet_length(hash) = 32))
-  constraint audit_logs_payload CHECK ((json_typeof((payload)::json) = 'object'::text))
-  constraint audit_logs_prev_hash_length CHECK ((octet_length(prev_hash) = 32))
-  constraint audit_logs_seq CHECK ((seq >= 1))
-  constraint audit_logs_target_type CHECK (((target_type <> ''::text) AND (translate(target_type, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text)))
+  constraint audit_logs_checked CHECK (audit_logs_checked(seq, action, actor_type, actor_id, target_type, env, payload, prev_hash, hash))
   constraint audit_logs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint audit_logs_pkey PRIMARY KEY (workspace_id, seq)
   CREATE INDEX audit_logs_by_action ON public.audit_logs USING btree (workspace_id, action, (
@@ -828,6 +814,30 @@ begin
 end $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.api_keys_checked(env text, lookup_hash bytea, meta json, name text, rate_limits jsonb, revoked_reason text, scopes text[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  broken constant text := case
+    when env not in ('live', 'test') then 'env'
+    when octet_length(lookup_hash) <> 32 then 'lookup_hash_length'
+    when json_typeof(meta) <> 'object' or octet_length(meta::text) > 65536 then 'meta_bounds'
+    when char_length(name) not between 1 and 200 then 'name_bounds'
+    when rate_limits is not null and not public.rate_limits_valid(rate_limits) then 'rate_limits_bounds'
+    when char_length(revoked_reason) not between 1 and 500 then 'reason_bounds'
+    -- Scopes that are short together are short each.
+    when cardinality(scopes) > 64 or '' = any(scopes)
+      or char_length(array_to_string(scopes, '')) > 200 and not public.lengths_between(scopes, 1, 200) then 'scopes_bounds'
+  end;
+begin
+  if broken is null then return true; end if;
+  raise check_violation using message = 'a row of api_keys breaks api_keys_' || broken,
+    table = 'api_keys', constraint = 'api_keys_' || broken;
+end $function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.app_user_id()
  RETURNS uuid
  LANGUAGE sql
@@ -904,6 +914,31 @@ AS $function$
     || '","target_type":"' || target_type
     || '","workspace_id":"' || workspace_id || '"}'
 $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.audit_logs_checked(seq bigint, action text, actor_type text, actor_id text, target_type text, env text, payload text, prev_hash bytea, hash bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  broken constant text := case
+    when seq < 1 then 'seq'
+    when action = '' or translate(action, 'e_a.tirsocndpuklymgvhwbfxjzq', '') <> '' then 'action'
+    when actor_type = '' or translate(actor_type, 'e_tairsocndpuklymgvhwbfxjzq', '') <> '' then 'actor_type'
+    when char_length(actor_id) not between 1 and 128
+      or translate(actor_id, '0123456789abcdef-ghijklmnopqrstuvwxyz_.:ABCDEFGHIJKLMNOPQRSTUVWXYZ', '') <> '' then 'actor_id'
+    when target_type = '' or translate(target_type, 'e_tairsocndpuklymgvhwbfxjzq', '') <> '' then 'target_type'
+    when env not in ('live', 'test') then 'env'
+    when json_typeof(payload::json) <> 'object' then 'payload'
+    when octet_length(prev_hash) <> 32 then 'prev_hash_length'
+    when octet_length(hash) <> 32 then 'hash_length'
+  end;
+begin
+  if broken is null then return true; end if;
+  raise check_violation using message = 'a row of audit_logs breaks audit_logs_' || broken,
+    table = 'audit_logs', constraint = 'audit_logs_' || broken;
+end $function$
   -- execute: public
 
 CREATE OR REPLACE FUNCTION public.billing_recipient(address text, verified_hash bytea)

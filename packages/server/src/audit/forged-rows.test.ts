@@ -21,7 +21,7 @@ await query(
   [workspaceId, vendor.tenantId, rows],
 )
 await query('alter table audit_addresses drop constraint audit_addresses_workspace_id_seq_fkey')
-await query('alter table audit_logs drop constraint audit_logs_pkey, drop constraint audit_logs_seq')
+await query('alter table audit_logs drop constraint audit_logs_pkey, drop constraint audit_logs_checked')
 
 async function chainAfter(forgery: string, undo: string) {
   await query(forgery, [workspaceId])
@@ -104,7 +104,6 @@ test('a duplicated address is found anywhere', async () => {
 })
 
 test('a payload that is not JSON is found where it names an address, as anywhere', async () => {
-  await query('alter table audit_logs drop constraint audit_logs_payload')
   for (const seq of [500, rows + 2]) {
     const chain = await chainAfter(
       `update audit_logs set payload = 'x' || payload where workspace_id = $1 and seq = ${seq}`,
