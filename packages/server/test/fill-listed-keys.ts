@@ -8,8 +8,8 @@ interface Owner {
 
 /** What the service reads of a project by: its policy, its lists, its searches. */
 const readBy = [
-  'api_keys_active_by_project',
-  'api_keys_active_by_tenant',
+  'api_keys_in_project',
+  'api_keys_of_tenant',
   'api_keys_by_revocation',
   'api_keys_by_name_folded',
 ]

@@ -31,20 +31,15 @@ table api_keys row level security
   constraint api_keys_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
   constraint api_keys_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
   constraint api_keys_pkey PRIMARY KEY (workspace_id, id)
-  CREATE INDEX api_keys_active_by_project ON public.api_keys USING btree (workspace_id, project_id, id) WHERE (revoked_at IS NULL)
-  CREATE INDEX api_keys_active_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id) WHERE (revoked_at IS NULL)
   CREATE INDEX api_keys_by_display_prefix_folded ON public.api_keys USING btree (workspace_id, env, is_revoked, display_prefix_folded, id)
-  CREATE INDEX api_keys_by_end ON public.api_keys USING btree (LEAST(revoked_at, expires_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
-  CREATE INDEX api_keys_by_expiry ON public.api_keys USING btree (workspace_id, env, expires_at, id) WHERE ((revoked_at IS NULL) AND (expires_at IS NOT NULL))
   CREATE INDEX api_keys_by_idleness ON public.api_keys USING btree (workspace_id, env, idle_since, id) WHERE (revoked_at IS NULL)
-  CREATE INDEX api_keys_by_name ON public.api_keys USING btree (workspace_id, name, id) WHERE (name IS NOT NULL)
   CREATE INDEX api_keys_by_name_folded ON public.api_keys USING btree (workspace_id, env, is_revoked, name_folded, id) WHERE (name_folded IS NOT NULL)
-  CREATE INDEX api_keys_by_project ON public.api_keys USING btree (workspace_id, project_id, id)
   CREATE INDEX api_keys_by_rest ON public.api_keys USING btree (GREATEST(LEAST(revoked_at, expires_at), created_at, revoked_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
   CREATE INDEX api_keys_by_revocation ON public.api_keys USING btree (workspace_id, env, is_revoked, id)
-  CREATE INDEX api_keys_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id)
   CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)
-  CREATE INDEX api_keys_endless ON public.api_keys USING btree (workspace_id, env, id) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL))
+  CREATE INDEX api_keys_in_project ON public.api_keys USING btree (workspace_id, project_id, is_revoked, id)
+  CREATE INDEX api_keys_of_tenant ON public.api_keys USING btree (workspace_id, tenant_id, is_revoked, id)
+  CREATE INDEX api_keys_unrevoked_by_expiry ON public.api_keys USING btree (workspace_id, env, expires_at, id) WHERE (revoked_at IS NULL)
   CREATE UNIQUE INDEX api_keys_lookup_hash_unique ON public.api_keys USING btree (workspace_id, lookup_hash)
   policy api_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
@@ -477,7 +472,6 @@ table secret_keys row level security
   constraint secret_keys_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text])))
   constraint secret_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint secret_keys_pkey PRIMARY KEY (workspace_id, id)
-  CREATE INDEX secret_keys_by_end ON public.secret_keys USING btree (LEAST(revoked_at, expires_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
   CREATE INDEX secret_keys_by_maker ON public.secret_keys USING btree (workspace_id, created_by_type, created_by_id)
   CREATE INDEX secret_keys_by_rest ON public.secret_keys USING btree (GREATEST(LEAST(revoked_at, expires_at), created_at, revoked_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
   CREATE INDEX secret_keys_by_session ON public.secret_keys USING btree (workspace_id, created_in_session) WHERE (created_in_session IS NOT NULL)
@@ -1360,14 +1354,14 @@ AS $function$
 begin
   perform from policy_heads where workspace_id = of_workspace and project_id in (
       select project_id from api_keys
-      where workspace_id = of_workspace and tenant_id = of_tenant and revoked_at is null)
+      where workspace_id = of_workspace and tenant_id = of_tenant and not is_revoked)
     order by project_id for update;
   return query
     with raised as (
       update policy_heads h set version = h.version + 1
       where h.workspace_id = of_workspace and not h.project_deleted and h.project_id in (
         select k.project_id from api_keys k
-        where k.workspace_id = of_workspace and k.tenant_id = of_tenant and k.revoked_at is null)
+        where k.workspace_id = of_workspace and k.tenant_id = of_tenant and not k.is_revoked)
       returning h.project_id, h.version
     )
     insert into policy_tenants as p (workspace_id, project_id, tenant_id, version)

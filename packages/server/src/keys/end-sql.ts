@@ -1,4 +1,4 @@
-import { isActiveSql } from '../lifecycle/active.ts'
+import { isActiveKeySql } from '../lifecycle/active.ts'
 import { byRestSql, isLongEndedSql } from '../lifecycle/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import { RightNotEnded } from '../platform/db/touch.ts'
@@ -40,7 +40,7 @@ export async function readRevokedKey(tx: Tx, id: string): Promise<KeyRow> {
  * Whether the end of its parent ends a key. Expired keys may be very many, and stay as they are, because nothing renews a key
  * whose parent is deleted. The margin of a minute is for a clock that is set back.
  */
-const endsWithParent = isActiveSql('api_keys', "(select service_now() - interval '1 minute')")
+const endsWithParent = isActiveKeySql('api_keys', "(select service_now() - interval '1 minute')")
 
 const projectsOfTenant = sql(
   'keys.projects_of_tenant',

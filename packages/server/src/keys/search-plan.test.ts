@@ -105,23 +105,23 @@ const walks: Record<string, { walk: Partial<KeyWalk>; after?: WalkPosition; inde
     },
     'the active of a project with few keys': {
       walk: { status: 'active', projectId: small.id },
-      index: /by_project/,
+      index: /in_project/,
     },
     'the revoked of a project with few keys': {
       walk: { status: 'revoked', isRevoked: true, projectId: small.id },
-      index: /by_project/,
+      index: /in_project/,
     },
     'the expiring of a project with few keys': {
       walk: { order: 'expiring', status: 'expiring', projectId: small.id },
-      index: /by_project/,
+      index: /in_project/,
     },
     'a name in a project with few keys': {
       walk: { order: 'name', range: prefixRange('key'), projectId: small.id },
-      index: /by_project/,
+      index: /in_project/,
     },
     'a name in the projects of a limited key': {
       walk: { order: 'name', range: prefixRange('key'), projectIds: [small.id] },
-      index: /by_project/,
+      index: /in_project/,
     },
   }
 

@@ -1,5 +1,5 @@
 import type { Sight } from '../gate/principal.ts'
-import { isActiveSql } from '../lifecycle/active.ts'
+import { isActiveKeySql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
@@ -8,7 +8,7 @@ import type { JudgedKeyRow, KeyPlace, KeyRow, NewKey } from './rows.ts'
 export const keyColumns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
   revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
   embedded_at, created_at, updated_at`
-const isActive = isActiveSql('api_keys')
+const isActive = isActiveKeySql('api_keys')
 const judged = `service_now() as now, ${isActive} as is_active`
 
 const insertKeyStatement = sql(
@@ -194,14 +194,8 @@ export interface KeyFilter extends Sight {
  * would get one plan for all combinations.
  */
 const listStatements = new Map<string, Statement>()
-function listStatement({
-  projectIds,
-  projectId,
-  tenantId,
-  name: called,
-  includeRevoked,
-  before,
-}: KeyFilter): Statement {
+function listStatement(filter: KeyFilter): Statement {
+  const { projectIds, projectId, tenantId, name: called, includeRevoked, before } = filter
   const shape = [
     projectIds && 'bound',
     projectId && 'project',
@@ -213,20 +207,48 @@ function listStatement({
   const name = ['keys.list', ...shape.filter(Boolean)].join('.')
   let statement = listStatements.get(name)
   if (statement === undefined) {
-    statement = sql(
-      name,
-      `select ${keyColumns} from api_keys where workspace_id = $1 and env = any($2::text[])
+    statement = sql(name, listText(filter))
+    listStatements.set(name, statement)
+  }
+  return statement
+}
+
+function listText({ projectIds, projectId, tenantId, name, includeRevoked, before }: KeyFilter): string {
+  const list = (
+    envs: string,
+    revoked: string,
+  ) => `select ${keyColumns} from api_keys where workspace_id = $1 and ${envs}
          and ${projectId ? 'project_id = $3' : '$3::uuid is null'}
          and ${tenantId ? 'tenant_id = $4' : '$4::uuid is null'}
          and ${before ? 'id < $5' : '$5::uuid is null'}
          and ${projectIds ? 'project_id = any($7::uuid[])' : '$7::uuid[] is null'}
-         and ${called ? 'name = $8' : '$8::text is null'}
-         ${includeRevoked ? '' : 'and revoked_at is null'}
-       order by id desc limit $6`,
-    )
-    listStatements.set(name, statement)
-  }
-  return statement
+         and ${name ? 'name_folded = lower(left($8, 64) collate "C") and name = $8' : '$8::text is null'}
+         ${revoked}
+       order by id desc limit $6`
+  const isFound = projectId !== null || tenantId !== null
+  if (name !== null) return inParts(list, { byEnv: true, includeRevoked })
+  if (includeRevoked && isFound) return inParts(list, { byEnv: false, includeRevoked })
+  return list('env = any($2::text[])', includeRevoked ? '' : 'and not is_revoked')
+}
+
+/**
+ * The indexes by name, by project and by tenant have revocation before the id, the one by name environment too: a page of each
+ * part is in order there, and the pages are merged.
+ */
+function inParts(
+  list: (envs: string, revoked: string) => string,
+  { byEnv, includeRevoked }: { byEnv: boolean; includeRevoked: boolean },
+): string {
+  const parts = [
+    ...(byEnv ? ['unnest($2::text[]) e(listed_env)'] : []),
+    `unnest('${includeRevoked ? '{f,t}' : '{f}'}'::boolean[]) r(listed_revoked)`,
+  ]
+  const part = list(
+    byEnv ? 'env = e.listed_env' : 'env = any($2::text[])',
+    'and is_revoked = r.listed_revoked',
+  )
+  return `select ${keyColumns} from ${parts.join(' cross join ')} cross join lateral (${part}) found
+     order by id desc limit $6`
 }
 /** Newest first, one row more than the limit. */
 export const listKeys = (tx: ReadTx, filter: KeyFilter) =>

@@ -10,9 +10,9 @@ import { isFullSql, isLiveSql } from '../policy/live.ts'
 /** Rows that a figure reads at most where no index holds only the rows that count. */
 const looksMax = 10_000
 
-/** Each of these has an index with its rows in its order, which `readInOrder` makes Postgres use. */
+/** Each of these has an index with its rows in its order, which `readInOrder` makes Postgres use. Endless keys are the last by expiry. */
 const ofEnv = 'k.workspace_id = $1 and k.env = $2 and k.revoked_at is null'
-const endless = { rows: `api_keys k where ${ofEnv} and k.expires_at is null`, order: 'k.id' }
+const endless = { rows: `api_keys k where ${ofEnv} and k.expires_at is null`, order: 'k.expires_at, k.id' }
 const ending = {
   rows: `api_keys k where ${ofEnv} and k.expires_at > service_now()`,
   order: 'k.expires_at, k.id',

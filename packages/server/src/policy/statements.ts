@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { isActiveSql } from '../lifecycle/active.ts'
+import { isActiveKeySql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
 import type { Feature, Features } from './features.ts'
@@ -96,7 +96,7 @@ const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env"
 
 const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
 const narrowed = 'and k.tenant_id = any($7::uuid[])'
-const isActive = isActiveSql('k')
+const isActive = isActiveKeySql('k')
 
 /**
  * One page of the keys that are neither revoked nor expired, in the order of their ids: at most `$5` keys and `$6` bytes,
