@@ -52,8 +52,10 @@ export function appendAudit(
 ): void {
   const addresses: Address[] = []
   const payloads = entries.map((entry, index) => {
-    const payload = structuredClone(entry.payload)
-    for (const path of addressPaths[entry.action] ?? []) {
+    const paths = addressPaths[entry.action] ?? []
+    // The caller's payload stays as it is; most actions have nothing to take out of it.
+    const payload = paths.length === 0 ? entry.payload : structuredClone(entry.payload)
+    for (const path of paths) {
       const found = takeAddress(payload, path, randomBytes(16))
       if (found !== null) addresses.push({ row: index + 1, path, ...found })
     }
