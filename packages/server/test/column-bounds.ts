@@ -13,8 +13,6 @@ export interface Bound {
   column: string
   ok: string[]
   bad: string[]
-  /** The constraint that reports the violation, if it is a different one. */
-  reportedBy?: string
 }
 export const bound = (column: string, ok: string[], bad: string[]): Bound => ({ column, ok, bad })
 export const length = (column: string, least: number, most: number, nullable = true) =>

@@ -61,8 +61,7 @@ table audit_callers row level security
   first_seq bigint not null
   last_seq bigint not null
   ip text not null
-  constraint audit_callers_ip_bounds CHECK (((char_length(ip) >= 1) AND (char_length(ip) <= 64)))
-  constraint audit_callers_order CHECK (((first_seq >= 1) AND (last_seq >= first_seq)))
+  constraint audit_callers_checked CHECK (audit_callers_checked(ip, first_seq, last_seq))
   constraint audit_callers_pkey PRIMARY KEY (workspace_id, first_seq)
   policy audit_callers_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select to keyrail_app
@@ -117,8 +116,7 @@ table credentials row level security
   kind text not null
   workspace_id uuid
   id uuid not null
-  constraint credentials_digest_length CHECK ((octet_length(digest) = 32))
-  constraint credentials_kind CHECK ((kind = ANY (ARRAY['api_key'::text, 'secret_key'::text, 'session'::text])))
+  constraint credentials_checked CHECK (credentials_checked(kind, digest))
   constraint credentials_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint credentials_pkey PRIMARY KEY (digest)
   CREATE INDEX credentials_secret_keys ON public.credentials USING btree (workspace_id, id) WHERE (kind = 'secret_key'::text)
@@ -335,7 +333,6 @@ table policy_heads row level security
   project_deleted boolean not null default false
   raised_by bigint not null default COALESCE(store_raised_by(), (0)::bigint)
   constraint policy_heads_floor CHECK (((floor >= 1) AND (floor <= version)))
-  constraint policy_heads_version CHECK ((version >= 1))
   constraint policy_heads_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
   constraint policy_heads_pkey PRIMARY KEY (workspace_id, project_id)
   policy policy_heads_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
@@ -892,6 +889,23 @@ begin
 end $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.audit_callers_checked(ip text, first_seq bigint, last_seq bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  broken constant text := case
+    when char_length(ip) not between 1 and 64 then 'ip_bounds'
+    when first_seq < 1 or last_seq < first_seq then 'order'
+  end;
+begin
+  if broken is null then return true; end if;
+  raise check_violation using message = 'a row of audit_callers breaks audit_callers_' || broken,
+    table = 'audit_callers', constraint = 'audit_callers_' || broken;
+end $function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.audit_canonical(workspace_id uuid, seq bigint, action text, actor_type text, actor_id text, target_type text, target_id uuid, env text, created_at timestamp with time zone, payload text)
  RETURNS text
  LANGUAGE sql
@@ -984,6 +998,23 @@ begin
   return greatest(room_in, 1);
 end $function$
   -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.credentials_checked(kind text, digest bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  broken constant text := case
+    when kind not in ('api_key', 'secret_key', 'session') then 'kind'
+    when octet_length(digest) <> 32 then 'digest_length'
+  end;
+begin
+  if broken is null then return true; end if;
+  raise check_violation using message = 'a row of credentials breaks credentials_' || broken,
+    table = 'credentials', constraint = 'credentials_' || broken;
+end $function$
+  -- execute: public
 
 CREATE OR REPLACE FUNCTION public.delete_ended_keys(of_workspace uuid, ids uuid[])
  RETURNS TABLE(deleted_id uuid, deleted_env text)
