@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mintToken } from '../../server/test/embed.ts'
 import { makePerson } from '../../server/test/people.ts'
+import { until } from '../../server/test/until.ts'
 import { issueKey, makeSecretKey, makeVendor } from '../../server/test/vendor.ts'
 import { openStage } from './stage.ts'
 
@@ -35,13 +36,13 @@ test('the log names who acted, leads to their page, and narrows to them by name'
   await page.getByRole('option', { name: 'Secret key Deploys' }).click()
   await page.waitForURL(`**/app/audit-log?actor_id=${deploys.id}`)
   await page.getByTitle('Key By a customer').waitFor({ state: 'detached' })
-  assert.equal(await actor.inputValue(), 'Secret key Deploys')
+  await until(async () => (await actor.inputValue()) === 'Secret key Deploys', 'the filter has the name')
   await visit.press('Clear Actor')
   await table.getByRole('row').filter({ hasText: 'Key By a customer' }).getByRole('button').first().click()
   await visit.press('Only this actor')
   await page.waitForURL('**/app/audit-log?actor_id=*')
   await page.getByTitle('Key By a server').waitFor({ state: 'detached' })
-  assert.equal(await actor.inputValue(), 'Embed session of Globex')
+  await until(async () => (await actor.inputValue()) === 'Embed session of Globex', 'the filter has the name')
   await visit.look('audit-embed-actor')
   await visit.leave()
 })
