@@ -101,13 +101,19 @@ const byProject = top(
   { rest: 'null::numeric', isCut: tooManyMonths },
 )
 
-/** The newest keys of the tenants with the most requests. A key that is left out has at most as many requests as its tenant. */
+/**
+ * The newest keys of the tenants with the most requests: the index by tenant has those that are revoked apart, so the newest of
+ * both parts are merged. A key that is left out has at most as many requests as its tenant.
+ */
 const keys = `
    owned as materialized (
      select k.*, r.most, r.place, count(*) over (partition by r.tenant_id) > ${keysPerTenantMax} as is_cut
      from ranked r cross join lateral (
-       select k.id, k.env, k.name, k.display_prefix, k.tenant_id, k.project_id from api_keys k
-       where k.workspace_id = $1 and k.tenant_id = r.tenant_id order by k.id desc limit ${keysPerTenantMax + 1}
+       select part.* from unnest('{f,t}'::boolean[]) half (is_revoked) cross join lateral (
+         select k.id, k.env, k.name, k.display_prefix, k.tenant_id, k.project_id from api_keys k
+         where k.workspace_id = $1 and k.tenant_id = r.tenant_id and k.is_revoked = half.is_revoked
+         order by k.id desc limit ${keysPerTenantMax + 1}
+       ) part order by part.id desc limit ${keysPerTenantMax + 1}
      ) k
      where r.place <= ${keyTenantsMax}
    ),
