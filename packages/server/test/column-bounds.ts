@@ -1,5 +1,6 @@
 import { patternEdges } from './edge-texts.ts'
 import { edgesOf } from './edges.ts'
+import type { Query } from './people.ts'
 import { readField } from './spec-rows.ts'
 
 /** Values, as SQL, at the bounds of a column and beyond. */
@@ -63,3 +64,19 @@ export const rateLimits = (column: string, nullable: boolean) =>
     [...rules.filter(edge => edge.ok).map(({ value }) => json(value)), ...(nullable ? ['null'] : [])],
     rules.filter(edge => !edge.ok).map(({ value }) => json(value)),
   )
+
+/**
+ * The bounds of all tables. A function of the name of its constraint checks several, and names the one that a row breaks as a
+ * constraint would.
+ */
+export async function readConstraints(query: Query): Promise<{ table: string; name: string }[]> {
+  const checks: { table: string; name: string; body: string | null }[] = await query(`
+    select c.relname as table, k.conname as name, p.prosrc as body
+    from pg_constraint k join pg_class c on c.oid = k.conrelid left join pg_proc p on p.proname = k.conname
+    where k.contype = 'c' and c.relnamespace = 'public'::regnamespace order by k.conname`)
+  return checks.flatMap(({ table, name, body }) =>
+    body === null
+      ? [{ table, name }]
+      : [...body.matchAll(/ then '(\w+)'/g)].map(([, broken]) => ({ table, name: `${table}_${broken}` })),
+  )
+}

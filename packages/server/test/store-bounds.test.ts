@@ -9,6 +9,7 @@ import {
   meta,
   pattern,
   rateLimits,
+  readConstraints,
   repeated,
   strings,
   summed,
@@ -156,7 +157,6 @@ const bounds: Record<string, Bound> = {
   mail_tokens_kind: among('kind', ['verification', 'password_reset']),
   name_words_word_bounds: bound('word', [`'a'`, repeated(64)], [`''`, repeated(65)]),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
-  // A version below 1 is also below every floor, and Postgres checks the floor first.
   policy_nodes_node_bounds: pattern('node', '^[A-Za-z0-9._:-]{1,128}$'),
   policy_nodes_sees: among('sees', [...environments, 'both']),
   policy_nodes_version: bound('version', ['0', '1000000'], ['-1']),
@@ -263,16 +263,7 @@ const bounds: Record<string, Bound> = {
   workspaces_slug_bounds: pattern('slug', slug),
 }
 
-const checks: { table: string; name: string; body: string | null }[] = await query(`
-  select c.relname as table, k.conname as name, p.prosrc as body
-  from pg_constraint k join pg_class c on c.oid = k.conrelid left join pg_proc p on p.proname = k.conname
-  where k.contype = 'c' and c.relnamespace = 'public'::regnamespace order by k.conname`)
-/** A function of the constraint's name checks several bounds, and names the one that a row breaks as a constraint would. */
-const constraints = checks.flatMap(({ table, name, body }) =>
-  body === null
-    ? [{ table, name }]
-    : [...body.matchAll(/ then '(\w+)'/g)].map(([, broken]) => ({ table, name: `${table}_${broken}` })),
-)
+const constraints = await readConstraints(query)
 
 test('every constraint has bounds here, and every entry has a constraint', () => {
   assert.deepEqual(Object.keys(bounds).toSorted(), constraints.map(({ name }) => name).toSorted())
