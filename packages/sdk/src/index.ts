@@ -26,8 +26,8 @@ export {
   type LimiterOptions,
   type LimiterStats,
   type LimitRequirements,
-  type PrepayOptions,
 } from './limits/limit.ts'
+export type { PrepayOptions } from './limits/prepay.ts'
 export type { LimitNumbers, LimitSource, LimitVerdict } from './limits/verdict.ts'
 export type { GateCode, GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export type { KeyringOf, LimiterOf, UsageOf } from './protect/parts.ts'

@@ -7,6 +7,7 @@ import { readAnswer } from '../src/limits/answer.ts'
 import type { Ask } from '../src/limits/buyer.ts'
 import { Charger } from '../src/limits/charger.ts'
 import { Denials } from '../src/limits/denials.ts'
+import { readPrepay } from '../src/limits/prepay.ts'
 import { type RateLimit, toWireRateLimits } from '../src/store/rate-limits.ts'
 import type { Valid } from '../src/verify/verdict.ts'
 import { someKey } from './limited.ts'
@@ -94,10 +95,7 @@ class World {
     }
     const denials = new Denials(Number.POSITIVE_INFINITY)
     const world = { ask, denials, now, background: (work: () => void) => work() }
-    return new Charger(
-      { ...world, passes: () => false, onUnused: () => {} },
-      { maxUnits: 1_000, maxAgeMs: 5_000 },
-    )
+    return new Charger({ ...world, passes: () => false, onUnused: () => {} }, readPrepay({}))
   }
 
   async advance(until: number): Promise<void> {

@@ -20,6 +20,8 @@ export interface CheckAnswer {
   headers: Readonly<Record<string, string>>
   /** In the order of the rules; absent from a service that does not send them. */
   limits?: readonly LimitState[] | undefined
+  /** How many nodes check limits in the key's environment, at least; undefined if the service does not say. */
+  nodes?: number | undefined
 }
 
 const headerNames = ['RateLimit-Policy', 'RateLimit', 'Retry-After'] as const
@@ -29,7 +31,7 @@ export function readAnswer(
   answer: Readonly<Record<string, unknown>>,
   rules: readonly RateLimit[],
 ): CheckAnswer {
-  const { object, allowed, denied_by, retry_after_ms, headers: given, limits } = answer
+  const { object, allowed, denied_by, retry_after_ms, headers: given, limits, nodes } = answer
   if (object !== 'ratelimit_check') throw badAnswer('object')
   const headers: Record<string, string> = {}
   for (const name of headerNames) {
@@ -39,7 +41,11 @@ export function readAnswer(
     headers[name.toLowerCase()] = value
   }
   if (typeof allowed !== 'boolean') throw badAnswer('allowed')
-  const known = { headers, limits: readStates(limits, rules) }
+  const known = {
+    headers,
+    limits: readStates(limits, rules),
+    ...(isAmount(nodes) && nodes > 0 && { nodes }),
+  }
   if (allowed) return { allowed, deniedBy: [], retryAfterMs: null, ...known }
   if (!Array.isArray(denied_by) || !denied_by.every(id => typeof id === 'string'))
     throw badAnswer('denied_by')

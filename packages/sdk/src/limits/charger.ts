@@ -1,7 +1,7 @@
 /**
  * Charges requests to limits; with `prepay` several units at once, so that later requests find theirs here. Units are charged
  * before they are used, so no request passes beyond a limit, whatever is lost. `pool.ts` holds units, `sizing.ts` says how
- * many to charge and when, `buyer.ts` buys them, `part.ts` is one limit of a request, `counters.ts` bounds how many counters are
+ * many to charge and when, `buyer.ts` buys them, `part.ts` is one limit of a request, `prepay.ts` says which limits are charged ahead, `counters.ts` bounds how many counters are
  * known, and `denials.ts` remembers denials.
  */
 
@@ -10,8 +10,9 @@ import type { Valid } from '../verify/verdict.ts'
 import type { CheckAnswer } from './answer.ts'
 import { Buyer, type BuyerWorld } from './buyer.ts'
 import { Counters, counterName } from './counters.ts'
-import { awaitUnits, isJudged, type Part, take } from './part.ts'
-import { Pool, type PrepayLimits } from './pool.ts'
+import { awaitUnits, type Part, take } from './part.ts'
+import { Pool } from './pool.ts'
+import type { Prepay } from './prepay.ts'
 import { isUnchecked } from './unchecked.ts'
 import { denial, headersOf, type LimitSource, type LimitVerdict, retryAfter } from './verdict.ts'
 
@@ -35,11 +36,11 @@ interface Outcome {
 
 export class Charger {
   readonly #pools = new Counters<Pool>(pool => pool.drop())
-  readonly #prepay: PrepayLimits | undefined
+  readonly #prepay: Prepay | undefined
   readonly #world: World
   readonly #buyer: Buyer
 
-  constructor(world: World, prepay: PrepayLimits | undefined) {
+  constructor(world: World, prepay: Prepay | undefined) {
     this.#world = world
     this.#buyer = new Buyer(world)
     this.#prepay = prepay
@@ -63,7 +64,7 @@ export class Charger {
    */
   async charge(key: Valid, rules: readonly RateLimit[], cost: number): Promise<LimitVerdict> {
     const now = this.#world.now()
-    const isPooled = this.#prepay !== undefined && rules.every(isJudged)
+    const isPooled = this.#prepay?.covers(key.env, rules) === true
     const parts = rules.map(
       (rule): Part => ({ rule, pool: isPooled ? this.#poolOf(key, rule) : undefined, isPaid: false }),
     )
@@ -156,7 +157,7 @@ export class Charger {
     const name = counterName(key, rule)
     const known = this.#pools.get(name)
     if (known !== undefined) return known
-    const pool = new Pool(rule, this.#prepay as PrepayLimits, this.#world.onUnused)
+    const pool = new Pool(rule, (this.#prepay as Prepay).limits, this.#world.onUnused)
     this.#pools.set(name, pool)
     return pool
   }

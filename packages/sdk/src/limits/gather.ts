@@ -9,12 +9,15 @@ interface World
   extends Pick<GathererParts<RateLimitCheck>, 'now' | 'later' | 'onCall' | 'onSuccess' | 'onFailure'> {
   readonly call: BoundedCaller
   readonly timeoutMs: number
+  /** Names this process, so that the service says how many nodes check limits. */
+  readonly node?: string | undefined
 }
 
 /** Asks the service about the checks of one turn of the event loop with one call. */
-export function gatherChecks({ call, timeoutMs, ...world }: World): Gatherer<RateLimitCheck> {
+export function gatherChecks({ call, timeoutMs, node, ...world }: World): Gatherer<RateLimitCheck> {
+  const headers = node === undefined ? {} : { 'keyrail-node': node }
   const send = async (path: string, body: unknown, maxBytes: number): Promise<string> => {
-    const { text } = await call({ method: 'POST', path, body, accepts: [200], timeoutMs, maxBytes })
+    const { text } = await call({ method: 'POST', path, headers, body, accepts: [200], timeoutMs, maxBytes })
     return text
   }
   return new Gatherer({

@@ -14,6 +14,7 @@ import { explainLacking, isLacking } from '../http/lacking.ts'
 import { readInteger, readProject } from '../http/option-values.ts'
 import { afterTurn } from '../runtime/after-turn.ts'
 import { KeyrailError, lasting } from '../runtime/errors.ts'
+import { makeNodeId } from '../runtime/node-id.ts'
 import type { Reports } from '../runtime/reports.ts'
 import { toWireRateLimits } from '../store/rate-limits.ts'
 import { requireValid } from '../verify/require-valid.ts'
@@ -23,11 +24,11 @@ import { noteAsked } from './asked.ts'
 import { awakeNow } from './awake-now.ts'
 import type { Ask, BuyerWorld } from './buyer.ts'
 import { Charger } from './charger.ts'
-import { COST_MAX, readCost } from './cost.ts'
+import { readCost } from './cost.ts'
 import { Denials, REMEMBERED_MS } from './denials.ts'
 import { gatherChecks } from './gather.ts'
 import { isolatesRequests } from './isolates-requests.ts'
-import type { PrepayLimits } from './pool.ts'
+import { type PrepayOptions, readPrepay } from './prepay.ts'
 import { isUnchecked } from './unchecked.ts'
 import { type LimitSource, type LimitVerdict, misused, noLimits, unavailable, unchecked } from './verdict.ts'
 
@@ -46,17 +47,10 @@ export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   onUnavailable?: OnUnavailable | undefined
   /**
    * Charges several units of a limit with one call, and lets later requests pass without one. Never more pass than the limit;
-   * units that are left when a window ends are lost. Default: each request is asked about.
+   * units that are left when a window ends are lost. Default: for keys whose limits all have at least 1,000 units a window for
+   * each server that checks limits; in workers for none. An object: for all keys. False: each request is asked about.
    */
-  prepay?: PrepayOptions | undefined
-}
-
-/** Bounds of `prepay`. */
-export interface PrepayOptions {
-  /** How many units of one limit are held at most, 1 to 1,000. Default: 1,000. */
-  maxUnits?: number | undefined
-  /** For how much demand to charge ahead, in ms; never for more than a twentieth of a window. Default: 5,000. */
-  maxAgeMs?: number | undefined
+  prepay?: PrepayOptions | false | undefined
 }
 
 /** Options of one check. */
@@ -96,10 +90,6 @@ const known: { readonly [Name in keyof Required<LimiterOptions>]: true } = {
   onError: true,
 }
 export const limiterOptionNames = Object.keys(known)
-const prepayNames: { readonly [Name in keyof Required<PrepayOptions>]: true } = {
-  maxUnits: true,
-  maxAgeMs: true,
-}
 
 /** For how long the service is not asked again after it answered that the secret key lacks the permission. */
 const LACKING_MS = 10_000
@@ -121,6 +111,12 @@ interface LimiterWorld {
   reports?: Reports
 }
 
+/** The same for all limiters of a process, which the service counts as one node. Drawn late: workers draw nothing while they load. */
+let node: string | undefined
+const ownNode = (): string => {
+  node ??= makeNodeId()
+  return node
+}
 const atOnce = isolatesRequests() ? undefined : (work: () => void) => work()
 
 export const limiterWorld = () => ({
@@ -140,9 +136,9 @@ export function openLimiter(
   const project = readProject(options.project)
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 1_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
-  const prepay = options.prepay === undefined ? undefined : readPrepay(options.prepay)
+  const prepay = readPrepay(options.prepay)
   const reports = shared ?? readReports(options)
-  const denials = new Denials(prepay === undefined ? REMEMBERED_MS : Number.POSITIVE_INFINITY)
+  const denials = new Denials(prepay?.isAutomatic === false ? Number.POSITIVE_INFINITY : REMEMBERED_MS)
   const requests = { service: 0, prepaid: 0, remembered: 0 }
   let calls = 0
   let unitsUnused = 0
@@ -151,6 +147,7 @@ export function openLimiter(
   const gatherer = gatherChecks({
     call,
     timeoutMs,
+    node: prepay?.isAutomatic ? ownNode() : undefined,
     now,
     later,
     onCall() {
@@ -174,7 +171,9 @@ export function openLimiter(
       limits: toWireRateLimits(rules) as unknown as RateLimitCheck['limits'],
     })
     try {
-      return readAnswer(answer, rules)
+      const read = readAnswer(answer, rules)
+      prepay?.noteNodes(env, read.nodes)
+      return read
     } catch (error) {
       reports.error(error as KeyrailError)
       throw error
@@ -214,14 +213,6 @@ export function openLimiter(
       unitsUnused,
       counters: charger.counters + denials.size,
     }),
-  }
-}
-
-function readPrepay(prepay: PrepayOptions): PrepayLimits {
-  refuseUnknown('prepay of createLimiter', prepay, prepayNames)
-  return {
-    maxUnits: readInteger('prepay.maxUnits', prepay.maxUnits ?? COST_MAX, 1, COST_MAX),
-    maxAgeMs: readInteger('prepay.maxAgeMs', prepay.maxAgeMs ?? 5_000, 1, 60_000),
   }
 }
 
