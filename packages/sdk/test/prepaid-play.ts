@@ -7,7 +7,7 @@ import { readAnswer } from '../src/limits/answer.ts'
 import type { Ask } from '../src/limits/buyer.ts'
 import { Charger } from '../src/limits/charger.ts'
 import { Denials } from '../src/limits/denials.ts'
-import { readPrepay } from '../src/limits/prepay.ts'
+import { type PrepayOptions, readPrepay, shortMemory } from '../src/limits/prepay.ts'
 import { type RateLimit, toWireRateLimits } from '../src/store/rate-limits.ts'
 import type { Valid } from '../src/verify/verdict.ts'
 import { someKey } from './limited.ts'
@@ -20,6 +20,7 @@ export interface Play {
   nodes: number
   /** From a question to its answer. */
   answerMs: number
+  options?: PrepayOptions
   /** The calls and waits of requests before this time are not counted. */
   warmMs: number
 }
@@ -40,9 +41,16 @@ export interface Outcome {
   passed: number
 }
 
-export async function play({ rules, requests, nodes, answerMs, warmMs }: Play): Promise<Outcome> {
+export async function play({
+  rules,
+  requests,
+  nodes,
+  answerMs,
+  warmMs,
+  options = {},
+}: Play): Promise<Outcome> {
   const world = new World(answerMs)
-  const chargers = Array.from({ length: nodes }, () => world.openCharger())
+  const chargers = Array.from({ length: nodes }, () => world.openCharger(options))
   const asked: Asked[] = []
   const key: Valid = { ...someKey, rateLimits: rules }
   for (const { at, node } of requests) {
@@ -78,7 +86,7 @@ class World {
     this.#answerMs = answerMs
   }
 
-  openCharger(): Charger {
+  openCharger(options: PrepayOptions): Charger {
     const now = () => this.now
     const ask: Ask = (_, rules, cost) => {
       this.checks += 1
@@ -93,9 +101,10 @@ class World {
         })
       })
     }
-    const denials = new Denials(Number.POSITIVE_INFINITY)
+    const prepay = readPrepay(options)
+    const denials = new Denials(prepay?.denials ?? shortMemory)
     const world = { ask, denials, now, background: (work: () => void) => work() }
-    return new Charger({ ...world, passes: () => false, onUnused: () => {} }, readPrepay({}))
+    return new Charger({ ...world, passes: () => false, onUnused: () => {} }, prepay)
   }
 
   async advance(until: number): Promise<void> {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { PrepayOptions } from '../src/limits/prepay.ts'
 import type { RateLimit } from '../src/store/rate-limits.ts'
 import { hourly } from './limited.ts'
-import { type Play, play } from './prepaid-play.ts'
+import { type Outcome, type Play, play } from './prepaid-play.ts'
 
 /** How few calls units ahead cost, and what passes, for whole histories of requests. */
 
@@ -40,14 +41,19 @@ interface Scene {
   rate: number
   windows?: number
   nodes?: number
+  options?: PrepayOptions
 }
 
-function toPlay({ rules, rate, windows = 2.4, nodes = 2 }: Scene, history: History, answerMs: number): Play {
+function toPlay(
+  { rules, rate, windows = 2.4, nodes = 2, options = {} }: Scene,
+  history: History,
+  answerMs: number,
+): Play {
   const draw = draws(answerMs)
   const { windowMs } = rules[0] as RateLimit
   const times = [...histories[history](rate, windows * windowMs, draw)]
   const requests = times.map(at => ({ at, node: Math.floor(draw() * nodes) }))
-  return { rules, requests, nodes, answerMs, warmMs: windowMs / 4 }
+  return { rules, requests, nodes, answerMs, options, warmMs: windowMs / 4 }
 }
 
 const short = (limit: number, more: Partial<RateLimit> = {}) =>
@@ -105,6 +111,22 @@ test('no more passes than the limits allow, and at least 999 of 1,000 that fit',
         assert.equal(over, 0, `${name}, ${history}, ${answerMs} ms`)
         assert.ok(passed >= 0.999, `${name}, ${history}, ${answerMs} ms: ${passed}`)
       }
+    }
+  }
+})
+
+test('units that gather cost fewer than half the calls, and 96 of 100 still pass', async () => {
+  const rules = [short(600, { windowMs: 20_000, algorithm: 'sliding' })]
+  for (const history of ['steady', 'random'] as const) {
+    for (const answerMs of ANSWERS_MS) {
+      const [each, gathered] = [{}, { gather: true }].map(options =>
+        play(toPlay({ rules, rate: 0.06, windows: 3, options }, history, answerMs)),
+      ) as [Promise<Outcome>, Promise<Outcome>]
+      const { calls, over, passed } = await gathered
+      const what = `${history}, ${answerMs} ms`
+      assert.equal(over, 0, what)
+      assert.ok(calls < (await each).calls / 2, `${what}: ${calls} calls a request`)
+      assert.ok(passed >= 0.96, `${what}: ${passed}`)
     }
   }
 })

@@ -1,8 +1,8 @@
 /**
  * Charges requests to limits; with `prepay` several units at once, so that later requests find theirs here. Units are charged
  * before they are used, so no request passes beyond a limit, whatever is lost. `pool.ts` holds units, `sizing.ts` says how
- * many to charge and when, `buyer.ts` buys them, `part.ts` is one limit of a request, `prepay.ts` says which limits are charged ahead, `counters.ts` bounds how many counters are
- * known, and `denials.ts` remembers denials.
+ * many to charge and when, `buyer.ts` buys them, `part.ts` is one limit of a request, `prepay.ts` says which limits are charged
+ * ahead, `counters.ts` bounds how many counters are known, and `denials.ts` remembers denials.
  */
 
 import type { RateLimit } from '../store/rate-limits.ts'

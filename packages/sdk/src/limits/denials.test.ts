@@ -4,6 +4,7 @@ import { drawKey, id } from '../../test/keys.ts'
 import { hourly, someKey } from '../../test/limited.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { openLimiter } from './limit.ts'
+import type { PrepayOptions } from './prepay.ts'
 
 /** Denials on the test's clock, without a service. */
 
@@ -27,14 +28,14 @@ const denied = (ids: string[], retry_after_ms: number | null, rules = [hourly(1)
   })
 
 /** A limiter on the test's clock whose service denies everything, and the costs that it received. */
-function denying(answer: () => Response) {
+function denying(answer: () => Response, prepay?: PrepayOptions) {
   const time = { now: 5_000 }
   const asked: number[] = []
   const fetch = async (_: unknown, init?: RequestInit) => {
     asked.push(JSON.parse(String(init?.body)).cost)
     return answer()
   }
-  const limiter = openLimiter({ ...settings, fetch }, { now: () => time.now })
+  const limiter = openLimiter({ ...settings, fetch, prepay }, { now: () => time.now })
   const code = async (key: Valid, cost = 1) => (await limiter.limit(key, { cost })).code
   return { time, asked, limiter, code }
 }
@@ -89,4 +90,21 @@ test('after a denial by several counters only the same key is denied without a c
   assert.equal(asked.length, 1)
   await code({ ...someKey, keyId: id(9), rateLimits: rules })
   assert.equal(asked.length, 2)
+})
+
+test('gathering, a sliding limit is asked again after a sixteenth of its window', async () => {
+  for (const [algorithm, until] of [
+    ['sliding', 225_000],
+    ['fixed', 400],
+  ] as const) {
+    const key = { ...someKey, rateLimits: [hourly(1, { algorithm, windowMs: 3_600_000 })] }
+    const { time, asked, limiter, code } = denying(() => denied(['hour'], 400), { gather: true })
+    await code(key)
+    time.now += until - 1
+    const again = await limiter.limit(key)
+    assert.deepEqual([again.code, again.headers['retry-after'], asked.length], ['rate_limited', '1', 1])
+    time.now += 1
+    await code(key)
+    assert.ok(asked.length > 1)
+  }
 })

@@ -6,6 +6,15 @@ import { denial, type LimitVerdict, retryAfter } from './verdict.ts'
 
 /** The longest time for which a denial without a time is reused, and any denial without `prepay`. */
 export const REMEMBERED_MS = 1_000
+/** What a sliding limit gets back in this part of its window is gathered: more passes less, and less costs more calls. */
+const GATHERED_PART = 1 / 16
+
+/** For how long denials are remembered. */
+export interface Memory {
+  readonly longestMs: number
+  /** Whether units of a sliding limit, which come back one by one, are left to gather before the service is asked again. */
+  readonly isGathering: boolean
+}
 
 interface Denial {
   deniedBy: readonly string[]
@@ -27,10 +36,10 @@ interface Denial {
  */
 export class Denials {
   readonly #denials = new Counters<Denial>()
-  readonly #longestMs: number
+  readonly #memory: Memory
 
-  constructor(longestMs: number) {
-    this.#longestMs = longestMs
+  constructor(memory: Memory) {
+    this.#memory = memory
   }
 
   get size(): number {
@@ -50,15 +59,12 @@ export class Denials {
   }
 
   /** @param askedAt when the request was sent, which is not later than the service's answer */
-  add(
-    key: Valid,
-    rules: readonly RateLimit[],
-    cost: number,
-    askedAt: number,
-    { deniedBy, retryAfterMs, headers, limits }: CheckAnswer,
-  ): void {
-    if (retryAfterMs === undefined) return
-    const until = askedAt + (retryAfterMs === null ? REMEMBERED_MS : Math.min(retryAfterMs, this.#longestMs))
+  add(key: Valid, rules: readonly RateLimit[], cost: number, askedAt: number, answer: CheckAnswer): void {
+    if (answer.retryAfterMs === undefined) return
+    const { deniedBy, headers, limits } = answer
+    const retryAfterMs = this.#waitOf(rules, answer)
+    const until =
+      askedAt + (retryAfterMs === null ? REMEMBERED_MS : Math.min(retryAfterMs, this.#memory.longestMs))
     const { ratelimit: state = '', 'ratelimit-policy': policy = '' } = headers
     const denied = { deniedBy, retryAfterMs, policy, state, limits, cost, askedAt, until }
     const [first, ...others] = deniedBy
@@ -74,6 +80,12 @@ export class Denials {
     if (ownPolicy === undefined || ownState === undefined) return
     const own = { policy: ownPolicy, state: ownState, limits: limits?.slice(at, at + 1) }
     this.#denials.set(counterName(key, rule), { ...denied, ...own })
+  }
+
+  #waitOf(rules: readonly RateLimit[], { deniedBy, retryAfterMs = null }: CheckAnswer): number | null {
+    if (retryAfterMs === null || !this.#memory.isGathering) return retryAfterMs
+    const gathered = rules.filter(({ id, algorithm }) => algorithm === 'sliding' && deniedBy.includes(id))
+    return Math.max(retryAfterMs, ...gathered.map(({ windowMs }) => windowMs * GATHERED_PART))
   }
 }
 

@@ -25,10 +25,10 @@ import { awakeNow } from './awake-now.ts'
 import type { Ask, BuyerWorld } from './buyer.ts'
 import { Charger } from './charger.ts'
 import { readCost } from './cost.ts'
-import { Denials, REMEMBERED_MS } from './denials.ts'
+import { Denials } from './denials.ts'
 import { gatherChecks } from './gather.ts'
 import { isolatesRequests } from './isolates-requests.ts'
-import { type PrepayOptions, readPrepay } from './prepay.ts'
+import { type PrepayOptions, readPrepay, shortMemory } from './prepay.ts'
 import { isUnchecked } from './unchecked.ts'
 import { type LimitSource, type LimitVerdict, misused, noLimits, unavailable, unchecked } from './verdict.ts'
 
@@ -138,7 +138,7 @@ export function openLimiter(
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
   const prepay = readPrepay(options.prepay)
   const reports = shared ?? readReports(options)
-  const denials = new Denials(prepay?.isAutomatic === false ? Number.POSITIVE_INFINITY : REMEMBERED_MS)
+  const denials = new Denials(prepay?.denials ?? shortMemory)
   const requests = { service: 0, prepaid: 0, remembered: 0 }
   let calls = 0
   let unitsUnused = 0

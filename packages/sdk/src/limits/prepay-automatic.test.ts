@@ -79,7 +79,7 @@ test('nodes are counted by environment, and as the service said last', async () 
   assert.equal(await isAhead({ env: 'test' }), true)
 })
 
-test('the node is named as long as nobody has chosen, and is the same for all limiters of a process', async () => {
+test('the node is named while nobody has chosen, and one for all limiters of a process', async () => {
   const named = async (more: LimiterOptions) => {
     const { callsOf, named } = limiterOn(() => 1, more)
     await callsOf(3, [hourly(10)])

@@ -1,7 +1,8 @@
 import { refuseUnknown } from '../http/connection-options.ts'
-import { readInteger } from '../http/option-values.ts'
+import { readBoolean, readInteger } from '../http/option-values.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 import { COST_MAX } from './cost.ts'
+import { type Memory, REMEMBERED_MS } from './denials.ts'
 import { isolatesRequests } from './isolates-requests.ts'
 import { isJudged } from './part.ts'
 import type { PrepayLimits } from './pool.ts'
@@ -12,6 +13,11 @@ export interface PrepayOptions {
   maxUnits?: number | undefined
   /** For how much demand to charge ahead, in ms; never for more than a twentieth of a window. Default: 5,000. */
   maxAgeMs?: number | undefined
+  /**
+   * Lets units of a sliding limit gather after a denial, for a sixteenth of its window: fewer than half the calls
+   * at the limit, and up to 4 % fewer requests pass. Default: false, each unit is charged as it comes back.
+   */
+  gather?: boolean | undefined
 }
 
 /** Which limits are charged ahead, and how far. */
@@ -19,13 +25,20 @@ export interface Prepay {
   readonly limits: PrepayLimits
   /** Whether the program did not choose, and the number of nodes decides. */
   readonly isAutomatic: boolean
+  readonly denials: Memory
   /** Whether the limits of a key are charged ahead: all of them, or none. */
   covers(env: string, rules: readonly RateLimit[]): boolean
   /** @param nodes how many check limits, as the service says; undefined if it does not */
   noteNodes(env: string, nodes: number | undefined): void
 }
 
-const names: { readonly [Name in keyof Required<PrepayOptions>]: true } = { maxUnits: true, maxAgeMs: true }
+const names: { readonly [Name in keyof Required<PrepayOptions>]: true } = {
+  maxUnits: true,
+  maxAgeMs: true,
+  gather: true,
+}
+/** Of a service that is asked about most requests. */
+export const shortMemory: Memory = { longestMs: REMEMBERED_MS, isGathering: false }
 /**
  * A limit is charged ahead by itself if each node could have so much of it. What all nodes strand of a smaller one, customers
  * would notice.
@@ -41,7 +54,9 @@ export function readPrepay(option: PrepayOptions | false | undefined): Prepay | 
   if (option === undefined) return isolatesRequests() ? undefined : new AutomaticPrepay(readLimits({}))
   refuseUnknown('prepay of createLimiter', option, names)
   const covers = (_: string, rules: readonly RateLimit[]) => rules.every(isJudged)
-  return { limits: readLimits(option), isAutomatic: false, covers, noteNodes: () => {} }
+  const isGathering = readBoolean('prepay.gather', option.gather ?? false)
+  const denials = { longestMs: Number.POSITIVE_INFINITY, isGathering }
+  return { limits: readLimits(option), isAutomatic: false, denials, covers, noteNodes: () => {} }
 }
 
 function readLimits({ maxUnits = COST_MAX, maxAgeMs = 5_000 }: PrepayOptions): PrepayLimits {
@@ -55,6 +70,7 @@ function readLimits({ maxUnits = COST_MAX, maxAgeMs = 5_000 }: PrepayOptions): P
 class AutomaticPrepay implements Prepay {
   readonly limits: PrepayLimits
   readonly isAutomatic = true
+  readonly denials = shortMemory
   /** By environment. */
   readonly #nodes = new Map<string, number>()
 
