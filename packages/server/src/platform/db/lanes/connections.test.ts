@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import pg from 'pg'
 import { makeDatabase, testCluster } from '../../../../test/database.ts'
 import { patientBudgets } from '../../../../test/stores.ts'
@@ -141,4 +143,18 @@ test('batches whose connection Postgres ends fail together, and the next one ope
   await Promise.all(failed)
   await free()
   assert.notEqual(await pidOf(set), first)
+})
+
+test('a connection keeps no answer of the batches that it has carried', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const { set } = openOwn(1, true)
+  const answerTo = async () => new WeakRef(await set.carry(client => client.query('select 1'), ignore))
+  const answers: WeakRef<pg.QueryResult>[] = []
+  for (let n = 0; n < 20; n++) answers.push(await answerTo())
+  await pidOf(set)
+  await setTimeout(1)
+  collect()
+  // The runtime may know the last one still.
+  assert.ok(answers.filter(answer => answer.deref() !== undefined).length <= 1)
 })

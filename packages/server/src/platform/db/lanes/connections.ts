@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Budgets } from '../../budgets.ts'
+import { Ending } from '../../concurrency/ending.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Connection } from '../connection.ts'
 import { isBroken, isConnectionLost } from '../errors.ts'
@@ -45,8 +46,8 @@ interface Carrier {
   readonly client: pg.Client
   /** The times at which the batches under way were sent, the oldest first. */
   readonly sentAt: number[]
-  /** Fails when the connection is given up, and with it every batch that it carries. */
-  readonly gone: PromiseWithResolvers<never>
+  /** Comes when the connection is given up, and fails every batch that it carries. */
+  readonly gone: Ending
 }
 
 /**
@@ -87,7 +88,7 @@ class Carriers implements LaneConnections {
     // After this time every caller of the batch has its answer.
     const timer = setTimeout(() => void this.#end(carrier, answering), this.#parts.budgets.requestMs)
     try {
-      return await Promise.race([answering, carrier.gone.promise])
+      return await carrier.gone.during(answering)
     } finally {
       clearTimeout(timer)
       carrier.sentAt.splice(carrier.sentAt.indexOf(sentAt), 1)
@@ -144,8 +145,7 @@ class Carriers implements LaneConnections {
     this.#inBetween += 1
     try {
       const client = await openClient(this.#parts)
-      const carrier: Carrier = { client, sentAt, gone: Promise.withResolvers<never>() }
-      carrier.gone.promise.catch(() => {})
+      const carrier: Carrier = { client, sentAt, gone: new Ending() }
       client.on('error', error => this.#lose(carrier, error))
       if (this.#isClosed) destroySocket(client)
       this.#carriers.add(carrier)
@@ -173,7 +173,7 @@ class Carriers implements LaneConnections {
   #forget(carrier: Carrier, why: unknown = new Error('Connection terminated')): boolean {
     if (!this.#carriers.delete(carrier)) return false
     this.#lost += 1
-    carrier.gone.reject(why)
+    carrier.gone.fail(why)
     this.#waiting.callOne()
     return true
   }

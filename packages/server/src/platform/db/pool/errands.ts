@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { Ending } from '../../concurrency/ending.ts'
 import { FairQueue, type Turn } from '../../concurrency/fair-queue.ts'
 import { tooManyInFlight } from '../../refusal.ts'
 import type { Connection } from '../connection.ts'
@@ -19,7 +20,7 @@ const waitingMost = 500
 export class Errands {
   readonly #connection: Connection
   readonly #line = new FairQueue({ places: errandsMost, placesOfOne: 1, waitingOfOne: waitingMost })
-  readonly #closing = Promise.withResolvers<void>()
+  readonly #closing = new Ending()
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -39,7 +40,8 @@ export class Errands {
     const turn = this.#line.take(name)
     if (turn === null) throw tooManyInFlight()
     try {
-      if (turn.come !== null) await Promise.race([turn.come, this.#closing.promise])
+      // The end only ends the wait.
+      if (turn.come !== null) await this.#closing.during(turn.come).catch(() => {})
       return await work()
     } finally {
       turn.end()
@@ -65,6 +67,6 @@ export class Errands {
 
   /** Lets all waiting errands run at once, because they have to write before the process ends. */
   close(): void {
-    this.#closing.resolve()
+    this.#closing.fail(null)
   }
 }
