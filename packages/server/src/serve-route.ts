@@ -164,7 +164,6 @@ export class ServedRoute {
     const replay =
       replayable && principal !== null ? readReplayKey(request, principal, body, answer.status) : null
     const holdBytes = (bytes: number) => this.#memory.holdAnswer(reply.raw, bytes)
-    const bind = () => this.#deps.pool.bind(boundOf(this.#route, request, holdBytes))
     return {
       principal: principal as Principal,
       id,
@@ -172,9 +171,8 @@ export class ServedRoute {
       body: body as never,
       signature: request.signature,
       deadline: request.deadline,
-      get db() {
-        return bind()
-      },
+      // Not a getter of this literal: V8 would keep the call and its request until the next full collection.
+      db: this.#deps.pool.bind(() => boundOf(this.#route, request, holdBytes)),
       holdBytes,
       replay,
       header: (name: string) => request.headers[name]?.toString(),

@@ -56,7 +56,7 @@ function exchange(
     request.on('error', reject)
     request.once('response', response => {
       answer = response
-      if (response.statusCode !== 407) return resolve(incomingOf(response, zlib))
+      if (response.statusCode !== 407) return resolve(new NodeIncoming(response, zlib))
       response.destroy()
       reject(withCode('PROXY_AUTHENTICATION_REQUIRED'))
     })
@@ -66,19 +66,31 @@ function exchange(
 
 const withCode = (code: string): Error => Object.assign(new Error(code), { code })
 
-function incomingOf(response: IncomingMessage, zlib: NodeHttp['zlib']): Incoming {
-  return {
-    status: response.statusCode ?? 0,
-    headers: {
+/** A class: V8 would keep an object literal with a getter, and its response, until the next full collection. */
+class NodeIncoming implements Incoming {
+  readonly status: number
+  readonly headers: Incoming['headers']
+  readonly #response: IncomingMessage
+  readonly #zlib: NodeHttp['zlib']
+
+  constructor(response: IncomingMessage, zlib: NodeHttp['zlib']) {
+    this.#response = response
+    this.#zlib = zlib
+    this.status = response.statusCode ?? 0
+    this.headers = {
       get(name) {
         const value = response.headers[name]
         return value === undefined ? null : String(value)
       },
-    },
-    get body() {
-      return decoded(response, zlib)
-    },
-    drop: () => void response.destroy(),
+    }
+  }
+
+  get body(): AsyncIterable<Uint8Array> {
+    return decoded(this.#response, this.#zlib)
+  }
+
+  drop(): void {
+    this.#response.destroy()
   }
 }
 

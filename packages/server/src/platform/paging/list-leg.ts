@@ -54,9 +54,7 @@ export function toListLeg<Row>(
       bytes += size
       return true
     },
-    get isFull() {
-      return isCut
-    },
+    isFull: () => isCut,
   }
   const onRows = (rows: object[]) => {
     if (failure === null) resolve({ rows: rows as Row[], bytes, isCut })

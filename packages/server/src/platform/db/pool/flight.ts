@@ -20,7 +20,7 @@ export interface RowBound {
   /** Whether a row of so many bytes is read. If not, no later row is read either. */
   takes(bytes: number): boolean
   /** Whether no more rows are read. */
-  readonly isFull: boolean
+  isFull(): boolean
 }
 
 /**
@@ -136,7 +136,7 @@ export class Flight implements pg.Submittable {
   }
 
   handlePortalSuspended(connection: pg.Connection): void {
-    if (this.#legs[this.#at]?.bound?.isFull) this.#endLeg(connection, '')
+    if (this.#legs[this.#at]?.bound?.isFull()) this.#endLeg(connection, '')
     else {
       connection.execute({ portal: '', rows: `${sliceRows}` }, true)
       connection.flush()

@@ -28,7 +28,8 @@ import { createShares, type Party } from './shares.ts'
 
 /** The connections on which transactions run. Each call gets a `Db` that is bound to the call. */
 export interface Pool {
-  bind(bound: Bound): Db
+  /** @param bound a function is asked at each transaction */
+  bind(bound: Bound | (() => Bound)): Db
   /** How many connections are open, idle, how many callers wait, and in how many names. */
   depth(): { total: number; idle: number; waiting: number; parties: number }
   close(): Promise<void>
@@ -139,13 +140,17 @@ class BoundDb implements Db {
   readonly #run: Run
   readonly #hints: Pick<Hints, 'announce'>
   readonly #requestMs: number
-  readonly #bound: Bound
+  readonly #given: Bound | (() => Bound)
 
-  constructor(run: Run, hints: Pick<Hints, 'announce'>, requestMs: number, bound: Bound) {
+  constructor(run: Run, hints: Pick<Hints, 'announce'>, requestMs: number, given: Bound | (() => Bound)) {
     this.#run = run
     this.#hints = hints
     this.#requestMs = requestMs
-    this.#bound = bound
+    this.#given = given
+  }
+
+  get #bound(): Bound {
+    return typeof this.#given === 'function' ? this.#given() : this.#given
   }
 
   inWorkspace<T>(workspaceId: string, work: Work<T>, options: WorkOptions = {}): Promise<T> {
