@@ -65,6 +65,7 @@ function redisMemory({ readMemory }: CounterStore) {
   return {
     name: 'keyrail_redis_memory_ratio',
     help: 'Used part of the maxmemory of the fullest Redis.',
+    gathered: 'max' as const,
     async before() {
       usedPart = (await readMemory?.()) ?? 0
     },

@@ -122,11 +122,12 @@ function openServer(
   listener: RequestListener,
 ): Server {
   let expiresAt = 0
-  metrics.watch(
-    'keyrail_tls_certificate_expiry_timestamp_seconds',
-    'When the certificate that the service shows expires; 0: it speaks no TLS.',
-    () => [{ value: expiresAt }],
-  )
+  metrics.watch({
+    name: 'keyrail_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate that the service shows expires; 0: it speaks no TLS.',
+    gathered: 'min',
+    read: () => [{ value: expiresAt }],
+  })
   if (tlsCertFile === null || tlsKeyFile === null) return createServer(nodeOptions, listener)
   const files = { certFile: tlsCertFile, keyFile: tlsKeyFile }
   const first = readCertificate(files)

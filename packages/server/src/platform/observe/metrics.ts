@@ -1,6 +1,6 @@
 /**
- * Logs, metrics and traces. `metrics.ts` is what code reports; `prometheus.ts` with `prometheus-parts.ts` keeps it and
- * `metrics-server.ts` serves it. `figures.ts` are read at each scrape (`platform-figures.ts`: those of the platform),
+ * Logs, metrics and traces. `metrics.ts` is what code reports; `prometheus.ts` with `prometheus-parts.ts` keeps it, `gather.ts`
+ * adds up that of several processes and `metrics-server.ts` serves it. `figures.ts` are read at each scrape (`platform-figures.ts`: those of the platform),
  * `readings.ts` from the database. `log.ts` writes lines to `log-output.ts`. `tracing.ts` has spans, `traceparent.ts`
  * reads those of callers.
  */
@@ -14,6 +14,21 @@ import type { CountMail } from '../mail/deliver.ts'
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>
   readonly value: number
+}
+
+/**
+ * What the figure of several processes that share a port is, made of theirs: `first` for a figure that is the same in each, so
+ * that one of them reads it.
+ */
+export type Gathering = 'sum' | 'max' | 'min' | 'first'
+
+/** The figures of one process, which `gather.ts` adds to those of others. They pass between processes as they are. */
+export type ProcessFigures = readonly MetricFigures[]
+export interface MetricFigures {
+  readonly name: string
+  readonly type: string
+  readonly aggregator: string
+  readonly values: readonly object[]
 }
 
 /**
@@ -46,17 +61,32 @@ export interface Metrics extends DbObserver, LaneObserver, UpkeepObserver {
   securityEventDropped(): void
   /** Counts the outcomes of mail, for each of these kinds from 0 on. */
   mailCounter(kinds: readonly string[]): CountMail
-  /**
-   * Reads a figure at every scrape; without a sample, no figure is shown. @param labels their names, if the figure may have no
-   * sample.
-   */
-  watch(name: string, help: string, read: () => readonly Sample[], labels?: readonly string[]): void
+  /** A process that listened has ended by itself, and another takes its place. */
+  processReplaced(): void
+  /** Reads a figure at every scrape; without a sample, no figure is shown. */
+  watch(figure: Gauged): void
   /** Reads a count at every scrape. */
   watchTotal(name: string, help: string, read: () => number): void
-  /** Runs before a scrape reads figures. It must not throw. */
-  beforeScrape(run: () => Promise<void>): void
+  /**
+   * Runs before a scrape reads figures. It must not throw.
+   * @param gathered `first`: only where figures of this kind are read.
+   */
+  beforeScrape(run: () => Promise<void>, gathered?: 'first'): void
   /** Prometheus text format 0.0.4. */
   text(): Promise<string>
+  /** The same for a process that gathers those of several. @param isFirst whether those that are the same in each are read here. */
+  figures(isFirst: boolean): Promise<ProcessFigures>
+}
+
+/** A figure that goes up and down. */
+export interface Gauged {
+  readonly name: string
+  readonly help: string
+  /** Unset: the sum. */
+  readonly gathered?: Gathering | undefined
+  /** The names of the labels, if the figure may have no sample. */
+  readonly labels?: readonly string[]
+  readonly read: () => readonly Sample[]
 }
 
 /** Without a metrics port nothing is counted, because nothing could read the counts. */
@@ -78,9 +108,11 @@ export const uncounted: Metrics = {
   redisFailed() {},
   passwordHashed() {},
   securityEventDropped() {},
+  processReplaced() {},
   mailCounter: () => () => {},
   watch() {},
   watchTotal() {},
   beforeScrape() {},
   text: async () => '',
+  figures: async () => [],
 }

@@ -19,6 +19,11 @@ interface Watched {
 /** Use of the bounded resources of this process, and the queues for them. */
 export const platformFigures = (watched: Watched): readonly Figure[] => [
   {
+    name: 'keyrail_processes',
+    help: 'Processes that serve requests.',
+    read: () => [{ value: 1 }],
+  },
+  {
     name: 'keyrail_log_lines_dropped_total',
     help: 'Log lines dropped, because standard output took no more.',
     read: linesDropped,
@@ -26,6 +31,7 @@ export const platformFigures = (watched: Watched): readonly Figure[] => [
   {
     name: 'keyrail_degraded',
     help: 'Why `/readyz` says `degraded`: 1 while it does, else 0.',
+    gathered: 'max',
     // If the database does not answer, other figures show it.
     before: async () => void (await watched.readiness.check().catch(() => {})),
     read: () =>

@@ -109,6 +109,7 @@ export function upkeepMetrics(register: Registry): Omit<UpkeepObserver, keyof Re
   const last = new Gauge({
     name: 'keyrail_upkeep_last_success_timestamp_seconds',
     help: 'When this process last ended a round of upkeep; 0: never.',
+    aggregator: 'max',
     registers: [register],
   })
   const failures = new Counter({

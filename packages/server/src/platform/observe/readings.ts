@@ -35,7 +35,8 @@ export function watchStore({ connection, readings, metrics, log }: ReadingsParts
   let samples: Record<string, readonly Sample[]> = {}
   let running: Promise<void> | null = null
   const all: Figure[] = [up, ...readings.flatMap(({ figures }) => figures)]
-  for (const { name, help, labels = [] } of all) metrics.watch(name, help, () => samples[name] ?? [], labels)
+  for (const { name, help, labels = [] } of all)
+    metrics.watch({ name, help, labels, gathered: 'first', read: () => samples[name] ?? [] })
 
   const read = async () => {
     let client: pg.Client | null = null
@@ -68,7 +69,7 @@ export function watchStore({ connection, readings, metrics, log }: ReadingsParts
       running = null
     })
     await running
-  })
+  }, 'first')
 }
 
 const up: Figure = {

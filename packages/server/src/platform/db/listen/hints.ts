@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../../clock.ts'
+import type { Metrics } from '../../observe/metrics.ts'
 import type { Lanes } from '../lanes/lanes.ts'
 import { type ListenerParts, notify, openListener } from './listener.ts'
 
@@ -24,7 +25,7 @@ export interface Hints {
 interface HintsParts extends Pick<ListenerParts, 'connection' | 'every'> {
   readonly lanes: Lanes
   readonly clock: Pick<Clock, 'now'>
-  readonly metrics: { watch(name: string, help: string, read: () => readonly { value: number }[]): void }
+  readonly metrics: Pick<Metrics, 'watch'>
 }
 
 export function openHints({ connection, lanes, clock, metrics, ...more }: HintsParts): Hints {
@@ -55,9 +56,14 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
       for (const topic of listeners.keys()) tell(topic)
     },
   })
-  metrics.watch('keyrail_hints_heard_timestamp_seconds', lastHintHelp, () => {
-    const at = listener.notifiedAt()
-    return at === null ? [] : [{ value: at / 1_000 }]
+  metrics.watch({
+    name: 'keyrail_hints_heard_timestamp_seconds',
+    help: lastHintHelp,
+    gathered: 'min',
+    read() {
+      const at = listener.notifiedAt()
+      return at === null ? [] : [{ value: at / 1_000 }]
+    },
   })
 
   return {
