@@ -142,3 +142,17 @@ test('a line that is longer than the bound is dropped alone', async () => {
   output.write('short\n')
   await until(() => read() === 'short\n')
 })
+
+test('lines that share a pipe are written in whole lines of at most a piece', async () => {
+  const { fd, read } = openPipe()
+  const output = openLogOutput({ fd, describeDropped, pieceBytes: 100 })
+  const short = `${'x'.repeat(39)}\n`
+  const long = `${'y'.repeat(149)}\n`
+  const given = [short, short, short, long, short]
+  for (const text of given) output.write(text)
+  let text = ''
+  await until(() => {
+    text += read()
+    return text === given.join('')
+  })
+})

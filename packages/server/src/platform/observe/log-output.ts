@@ -20,6 +20,11 @@ interface Parts {
   bytesMax?: number
   /** How long a flush may wait for a reader. */
   flushMs?: number
+  /**
+   * Lines are written in pieces of whole lines up to this size, which a pipe takes whole or not at all: so lines of processes
+   * that share it are never mixed. Unset: all at once.
+   */
+  pieceBytes?: number
   /** Blocks the process. */
   sleep?: (ms: number) => void
 }
@@ -36,6 +41,7 @@ const flushRetryMs = 10
  */
 export function openLogOutput(parts: Parts): LogOutput {
   const { fd, unblock, describeDropped, bytesMax = 2 ** 20, flushMs = 1_000, sleep = block } = parts
+  const { pieceBytes = Number.POSITIVE_INFINITY } = parts
   let lines = ''
   let lineBytes = 0
   /** Bytes that the descriptor did not take. */
@@ -63,7 +69,7 @@ export function openLogOutput(parts: Parts): LogOutput {
         lineBytes = 0
       }
       try {
-        rest = rest.subarray(writeSync(fd, rest))
+        rest = rest.subarray(writeSync(fd, rest, 0, pieceOf(rest, pieceBytes)))
       } catch (error) {
         return (error as NodeJS.ErrnoException).code
       }
@@ -116,6 +122,15 @@ export function openLogOutput(parts: Parts): LogOutput {
       done?.()
     },
   }
+}
+
+const lineEnd = 10
+
+/** @returns the bytes of the next whole lines that are no more than so many, or of one longer line. */
+function pieceOf(rest: Buffer, bytes: number): number {
+  if (rest.length <= bytes) return rest.length
+  const end = rest.lastIndexOf(lineEnd, bytes - 1) + 1
+  return end > 0 ? end : rest.indexOf(lineEnd) + 1 || rest.length
 }
 
 function block(ms: number): void {
