@@ -27,8 +27,9 @@ export const settingsOfChart = (): Record<string, object> =>
       .map(([name, setting]) => [name, schemaOf(setting)]),
   )
 
-function schemaOf({ kind, min, max, oneOf }: Setting): object {
+function schemaOf({ kind, min, max, oneOf, orWord }: Setting): object {
   const number = { type: 'integer', minimum: min, maximum: max }
+  if (orWord !== undefined) return { anyOf: [number, { enum: [orWord] }] }
   if (kind === 'integer') return number
   if (kind === 'proxies') return { anyOf: [number, { type: 'string', pattern: '^[0-9a-fA-F.:/, ]+$' }] }
   return oneOf === undefined ? { type: 'string' } : { enum: [...oneOf] }

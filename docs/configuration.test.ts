@@ -13,13 +13,15 @@ interface Setting {
   default: string | null
   min?: number
   max?: number
+  orWord?: string
   why: string
 }
 
-const bounds = ({ kind, min, max }: Setting) => {
+const bounds = ({ kind, min, max, orWord }: Setting) => {
   if (kind === 'url') return 'URL'
   if (kind === 'secret') return min === undefined ? kind : `secret, ${min} characters or more`
   if (kind === 'proxies') return `${min} to ${max}, or networks`
+  if (orWord !== undefined) return `${min} to ${max}, or ${orWord}`
   return kind === 'integer' ? `${min} to ${max}` : kind
 }
 

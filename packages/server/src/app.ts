@@ -38,7 +38,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   )
   serveReference(app, routes)
   serveDashboard(app, deps)
-  const shared = { turns: createBodyTurns(), unread: unreadBodies, inFlight: createInFlight(), toProblem }
+  const inFlight = createInFlight(deps.config.processes)
+  const shared = { turns: createBodyTurns(), unread: unreadBodies, inFlight, toProblem }
   for (const route of routes) app.route(new ServedRoute(deps, route, shared).options())
   answerPreflights(
     app,

@@ -14,7 +14,8 @@ import { openPool, type Pool } from './platform/db/pool/pool.ts'
 import { serviceSecret } from './platform/db/sealed/service-secret.ts'
 import { openSealedStore, type SealedStore } from './platform/db/sealed/store.ts'
 import { type JsonThread, openJsonThread } from './platform/http/body/json-thread.ts'
-import { createLargeBodies, type LargeBodies, signedBytesMax } from './platform/http/body/large-bodies.ts'
+import { createLargeBodies, type LargeBodies, largeBoundsOf } from './platform/http/body/large-bodies.ts'
+import { keptMsMax } from './platform/http/sockets.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/observe/log.ts'
 import { type Metrics, uncounted } from './platform/observe/metrics.ts'
@@ -70,6 +71,8 @@ export interface Base {
   readonly closing: AbortSignal
   /** Answers held requests, and holds no further ones. */
   drain(): void
+  /** How long a closing server keeps an idle connection, in ms. */
+  readonly kept: { ms: number }
 }
 
 /** @throws {UnknownKey} when secrets in the database are sealed with a key that is not configured. */
@@ -83,10 +86,11 @@ export async function openBase(outside: Outside): Promise<Base> {
   // Before anything is open, because it may refuse. A lane opens its connection with its first item.
   const sealed = await openSealedStore(connection, config, draw, budgets.requestMs)
   const cursorSecret = await serviceSecret(sealed, 'cursor', draw)
-  const lanes = openLanes(connection, budgets, metrics)
+  const { databasePool: size, processes } = config
+  const large = largeBoundsOf(processes)
+  const lanes = openLanes(connection, budgets, metrics, processes)
   const hints = openHints({ connection: directConnection, lanes, clock, metrics })
   const workspaceLoads = new WorkspaceLoads(lanes)
-  const { databasePool: size } = config
   const [leaving, closing] = [new AbortController(), new AbortController()]
   return {
     config,
@@ -96,7 +100,11 @@ export async function openBase(outside: Outside): Promise<Base> {
     randomBytes: draw,
     makeId: idMaker(clock, draw),
     budgets,
-    pool: openPool({ connection, size, budgets, hints, lanes, observer: metrics, loads: workspaceLoads }),
+    pool: openPool({
+      ...{ connection, size, processes, budgets, hints, lanes },
+      observer: metrics,
+      loads: workspaceLoads,
+    }),
     lanes,
     errands: new Errands(connection),
     hints,
@@ -106,15 +114,16 @@ export async function openBase(outside: Outside): Promise<Base> {
     cursors: createCursors(cursorSecret),
     readiness: openReadiness(lanes, clock),
     workspaceLoads,
-    largeBodies: createLargeBodies(),
-    signedBodies: createLargeBodies(signedBytesMax),
+    largeBodies: createLargeBodies(large.bytesMax, large.mediumMax),
+    signedBodies: createLargeBodies(large.signedMax, large.mediumMax),
     jsonThread: openJsonThread(log),
-    passwords: openPasswords({ randomBytes: draw, log, metrics }),
+    passwords: openPasswords({ randomBytes: draw, log, metrics, processes }),
     built: outside.dashboard ?? {},
     leaving: leaving.signal,
     leave: () => leaving.abort(),
     closing: closing.signal,
     drain: () => closing.abort(),
+    kept: { ms: Math.min(config.drainDelayS * 1_000, keptMsMax) },
   }
 }
 

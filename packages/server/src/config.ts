@@ -1,5 +1,6 @@
 import { type EncryptionKey, readEncryptionKeys } from './platform/crypto/encryption-keys.ts'
 import { isSigningPem } from './platform/crypto/signing-keys.ts'
+import { coresOf } from './platform/host/cores.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
 import { isLoopback } from './platform/network/loopback.ts'
 import type { TrustedProxies } from './platform/network/trusted-proxies.ts'
@@ -24,13 +25,15 @@ export const fieldOf = (name: string): string =>
     .toLowerCase()
     .replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-type Value<S> = S extends { kind: 'integer' }
-  ? number
-  : S extends { kind: 'proxies' }
-    ? TrustedProxies
-    : S extends { oneOf: readonly (infer Word)[] }
-      ? Word
-      : string
+type Value<S> = S extends { orWord: infer Word }
+  ? number | Word
+  : S extends { kind: 'integer' }
+    ? number
+    : S extends { kind: 'proxies' }
+      ? TrustedProxies
+      : S extends { oneOf: readonly (infer Word)[] }
+        ? Word
+        : string
 
 /** Each setting as its kind has it; null where it is unset and has no default. */
 type Given = {
@@ -42,7 +45,11 @@ type Given = {
 type MailField = 'mailUrl' | 'mailFrom' | 'mailEhloName'
 
 /** The settings, by fields of their names; some of them made ready for use. */
-export interface Config extends Omit<Given, 'publicUrl' | 'encryptionKey' | MailField> {
+export interface Config extends Omit<Given, 'publicUrl' | 'encryptionKey' | 'processes' | MailField> {
+  /** How many processes share the port. */
+  processes: number
+  /** Whether their number follows the machine, and the connections that its database has. */
+  isProcessesAuto: boolean
   /** Without a trailing slash. */
   publicUrl: string
   /** The first key seals, all of them open; empty: those of the embedded database. */
@@ -96,7 +103,9 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     const text = writtenValue(name, env, fault) ?? setting.default
     return [fieldOf(name), text === null ? null : readValue(name, setting, text, fault)]
   })
-  const { encryptionKey, mailUrl, mailFrom, mailEhloName, ...given } = Object.fromEntries(fields) as Given
+  const { encryptionKey, mailUrl, mailFrom, mailEhloName, processes, ...given } = Object.fromEntries(
+    fields,
+  ) as Given
   const { port, publicUrl, dataDir, bootstrapToken, signingKey, tlsCertFile, tlsKeyFile } = given
 
   const { keys, faults: keyFaults } = readEncryptionKeys(encryptionKey ?? '')
@@ -120,6 +129,8 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     config: {
       ...given,
       publicUrl: publicUrl ?? `${tlsCertFile === null ? 'http' : 'https'}://localhost:${port}`,
+      processes: processes === 'auto' ? Math.min(coresOf(), settings.SERVICE_PROCESSES.max) : processes,
+      isProcessesAuto: processes === 'auto',
       encryptionKeys: keys,
       mail,
       isTraced,

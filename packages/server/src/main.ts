@@ -6,6 +6,7 @@ import { buildApp } from './app.ts'
 import type { BuildState } from './dashboard/dashboard.ts'
 import { type Deps, openDeps } from './deps.ts'
 import type { Outside } from './outside.ts'
+import { keptMsMax } from './platform/http/sockets.ts'
 import { stopListening } from './platform/http/stop-listening.ts'
 import { serveMetrics } from './platform/observe/metrics-server.ts'
 
@@ -21,8 +22,10 @@ export interface Service {
   /**
    * Lets revocations that wait for nodes end, stops accepting connections, finishes running requests, then closes the
    * database. A second call waits for the first.
+   * @param isReplaced a process that shares the port has taken its place: nothing waits for this one to end, so that it keeps
+   * idle connections until their next request, which is their last.
    */
-  close(): Promise<void>
+  close(isReplaced?: boolean): Promise<void>
   /** Aborts running requests, so that a `close` in progress ends at once. */
   hurry(): void
 }
@@ -39,6 +42,8 @@ const mailAfterMs = 500
 /** Starts the service on a migrated database. */
 export async function startService(outside: Outside): Promise<Service> {
   const { config } = outside
+  // Of several processes, the one that has started them serves the figures of all.
+  const metricsPort = config.processes > 1 ? null : config.metricsPort
   const deps = await openDeps(outside)
   const app = await buildApp(deps).catch(async error => {
     await deps.close()
@@ -47,9 +52,7 @@ export async function startService(outside: Outside): Promise<Service> {
   try {
     await app.listen({ host: config.host, port: config.port })
     const metrics =
-      config.metricsPort === null
-        ? null
-        : await serveMetrics({ ...deps, host: config.host, port: config.metricsPort })
+      metricsPort === null ? null : await serveMetrics({ ...deps, host: config.host, port: metricsPort })
     // Its library takes 40 ms to load, which the first requests need not wait for.
     setTimeout(deps.mail.start, mailAfterMs).unref()
     // Node would write it at the end of the process, which `kill -9` skips.
@@ -74,7 +77,8 @@ export async function startService(outside: Outside): Promise<Service> {
       deps,
       reportDashboard: deps.dashboard.report,
       leave: deps.leave,
-      close() {
+      close(isReplaced = false) {
+        if (isReplaced) deps.kept.ms = keptMsMax
         closed ??= close()
         return closed
       },

@@ -41,6 +41,7 @@ export function readValue(
     fault(`${name} has white space or a control character inside; in a URL a space is written as %20`)
     return text
   }
+  if (text === setting.orWord) return text
   if (setting.kind === 'integer') return readInteger(name, setting, text, fault)
   if (setting.kind === 'proxies') return readProxies(name, setting, text, fault)
   // Absolute, because the listening process may have another working directory.
@@ -60,13 +61,14 @@ const mustBeWhole = ({ kind, isHost }: Setting, text: string) =>
 
 function readInteger(
   name: string,
-  { min = 0, max = Number.MAX_SAFE_INTEGER }: Setting,
+  { min = 0, max = Number.MAX_SAFE_INTEGER, orWord }: Setting,
   text: string,
   fault: Fault,
 ) {
   const number = Number(text)
   if (!/^\d{1,16}$/.test(text) || number < min || number > max) {
-    fault(`${name} must be a whole number from ${min} to ${max}, not "${text}"`)
+    const word = orWord === undefined ? '' : `, or ${orWord}`
+    fault(`${name} must be a whole number from ${min} to ${max}${word}, not "${text}"`)
   }
   return number
 }

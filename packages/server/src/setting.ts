@@ -4,6 +4,8 @@ export interface Setting {
   default: string | null
   min?: number
   max?: number
+  /** A word that an integer may be instead. */
+  orWord?: string
   /** The only allowed values of a text. */
   oneOf?: readonly string[]
   /** Allowed schemes of a URL; unset: the code that uses the URL checks it. */

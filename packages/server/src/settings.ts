@@ -24,6 +24,14 @@ export const settings = {
     default: null,
     why: 'Private key of the certificate, in PEM without a passphrase',
   },
+  SERVICE_PROCESSES: {
+    kind: 'integer',
+    orWord: 'auto',
+    default: '1',
+    min: 1,
+    max: 64,
+    why: 'Processes that share the port and the limits of a process; auto: one for each core that the service may use',
+  },
   SERVICE_MAX_CONNECTIONS: {
     kind: 'integer',
     default: '25000',

@@ -232,6 +232,8 @@ test('config.ts names no setting that it takes as its table says', () => {
     'SERVICE_ENCRYPTION_KEY',
     'SERVICE_MAIL_',
     'SERVICE_MAIL_URL',
+    // The cores are counted.
+    'SERVICE_PROCESSES',
     'SERVICE_PUBLIC_URL',
     'SERVICE_SIGNING_KEY',
     'SERVICE_TLS_CERT_FILE',

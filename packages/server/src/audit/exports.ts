@@ -1,3 +1,4 @@
+import { partOf } from '../platform/concurrency/part-of.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 /** Exports per process: each keeps a page of up to 128 KiB, and a connection only while it reads a page. */
@@ -26,11 +27,13 @@ export interface ExportPlace {
  */
 export class Exports {
   readonly #monotonic: () => number
+  readonly #most: number
   readonly #underWay = new Map<string, Export>()
 
-  /** @param monotonic milliseconds. */
-  constructor(monotonic: () => number) {
+  /** @param monotonic milliseconds. @param processes among which the places are divided. */
+  constructor(monotonic: () => number, processes = 1) {
     this.#monotonic = monotonic
+    this.#most = partOf(exportsMax, processes)
   }
 
   get underWay(): number {
@@ -44,7 +47,7 @@ export class Exports {
    */
   begin(workspaceId: string, callerId: string, cut: () => void): ExportPlace {
     this.#endOfAnother(workspaceId, callerId)
-    if (this.#underWay.size >= exportsMax && !this.#endSlowest())
+    if (this.#underWay.size >= this.#most && !this.#endSlowest())
       throw tooMany('Too many exports are running. Try again in a moment.')
     const own: Export = { callerId, began: this.#monotonic(), bytes: 0, cut }
     this.#underWay.set(workspaceId, own)

@@ -21,7 +21,7 @@ import { chainsReading, verifyChains } from './upkeep.ts'
 import { createDeriveChain } from './verify.ts'
 
 interface Outside {
-  readonly config: { readonly publicUrl: string }
+  readonly config: { readonly publicUrl: string; readonly processes: number }
   readonly clock: Clock
   readonly connection: Connection
   readonly errands: Errands
@@ -32,7 +32,7 @@ interface Outside {
 export const audit = {
   routes,
   open: ({ config, clock, connection, errands, sealed, randomBytes }: Outside) => ({
-    auditExports: new Exports(clock.monotonic),
+    auditExports: new Exports(clock.monotonic, config.processes),
     auditHeads: createSignHeads(
       sealed,
       config.publicUrl,

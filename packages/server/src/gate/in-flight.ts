@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { partOf } from '../platform/concurrency/part-of.ts'
 import { tooManyInFlight } from '../platform/refusal.ts'
 import type { Principal } from './principal.ts'
 import type { Route } from './route.ts'
@@ -23,7 +24,10 @@ export const ownEndsInFlightMax = 16
 /** These planes have bounds that suit them: a fleet holds a poll in each process with one key. */
 const bounded: ReadonlySet<Route['plane']> = new Set(['person', 'vendor', 'embed'])
 
-export function createInFlight(): InFlight {
+/** @param processes among which the bounds are divided. */
+export function createInFlight(processes: number): InFlight {
+  const most = partOf(inFlightMax, processes)
+  const mostOwnEnds = partOf(ownEndsInFlightMax, processes)
   const counts = new Map<string, number>()
   return {
     enter(principal, { plane, endsRights }, response) {
@@ -31,8 +35,7 @@ export function createInFlight(): InFlight {
       // What ends a right is counted apart, so that other requests never keep it out.
       const name = `${endsRights ? 'ends ' : ''}${nameOf(principal)}`
       const count = counts.get(name) ?? 0
-      if (count >= (endsRights && plane === 'person' ? ownEndsInFlightMax : inFlightMax))
-        throw tooManyInFlight()
+      if (count >= (endsRights && plane === 'person' ? mostOwnEnds : most)) throw tooManyInFlight()
       counts.set(name, count + 1)
       response.once('close', () => {
         const left = (counts.get(name) ?? 1) - 1

@@ -19,14 +19,14 @@ import { createKeyTurns } from './turns.ts'
 export const pruneEndedKeys: Chore = { name: 'ended keys', run: client => pruneSome(client, pruneKeyRows) }
 
 interface Outside {
-  readonly config: Parameters<typeof createEndedQuota>[0]
+  readonly config: Parameters<typeof createEndedQuota>[0] & { readonly processes: number }
   readonly clock: Clock
 }
 
 export const keys = {
   routes,
   open: ({ config, clock }: Outside) => ({
-    keyTurns: createKeyTurns(clock),
+    keyTurns: createKeyTurns(clock, config.processes),
     endedQuota: createEndedQuota(config, clock),
   }),
   chores: () => [pruneEndedKeys],

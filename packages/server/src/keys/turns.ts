@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
+import { partOf } from '../platform/concurrency/part-of.ts'
 import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { Refusal } from '../platform/refusal.ts'
 
@@ -27,18 +28,21 @@ export interface KeyTurns {
   readonly update: Turns
 }
 
-export const createKeyTurns = (clock: Clock): KeyTurns => ({
-  identify: createTurns(
-    clock,
-    identifiedAMinute,
-    `A credential can identify ${identifiedAMinute} keys a minute. To verify keys, use the policy feed.`,
-  ),
-  update: createTurns(
-    clock,
-    updatedAMinute,
-    `A tenant can change its keys ${updatedAMinute} times a minute with embed tokens.`,
-  ),
-})
+/** @param processes among which the bounds are divided. */
+export function createKeyTurns(clock: Clock, processes = 1): KeyTurns {
+  return {
+    identify: createTurns(
+      clock,
+      partOf(identifiedAMinute, processes),
+      `A credential can identify ${identifiedAMinute} keys a minute. To verify keys, use the policy feed.`,
+    ),
+    update: createTurns(
+      clock,
+      partOf(updatedAMinute, processes),
+      `A tenant can change its keys ${updatedAMinute} times a minute with embed tokens.`,
+    ),
+  }
+}
 
 function createTurns(clock: Clock, most: number, detail: string): Turns {
   const windows = recentlyUsed<{ readonly until: number; taken: number }>(callersMax)

@@ -39,7 +39,7 @@ const pruneTokens: Chore = {
 }
 
 interface Outside {
-  readonly config: { readonly authPerIp: number | null }
+  readonly config: { readonly authPerIp: number | null; readonly processes: number }
   readonly clock: Clock
   readonly lanes: Lanes
   readonly connection: Connection
@@ -52,7 +52,12 @@ export const people = {
   open: ({ config, clock, lanes, connection, budgets, closing }: Outside) => ({
     accounts: openFindAccount(lanes),
     firstAccount: openFirstAccount(connection, budgets.watchdogMs),
-    signIns: createSignInGuard({ clock, sleep: sleepUnless(closing), perNetworkMinute: config.authPerIp }),
+    signIns: createSignInGuard({
+      clock,
+      sleep: sleepUnless(closing),
+      perNetworkMinute: config.authPerIp,
+      processes: config.processes,
+    }),
   }),
   chores: () => [pruneSessions, pruneTokens],
   letters: personLetters,

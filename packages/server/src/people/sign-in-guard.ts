@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
+import { partOf } from '../platform/concurrency/part-of.ts'
 import { recentlyUsed } from '../platform/concurrency/recently-used.ts'
 import { createNetworkFailures } from './network-failures.ts'
 import { Turns } from './sign-in-turns.ts'
@@ -18,20 +19,21 @@ export const fewestAtOnce = 4
 /** After how long without a failure an account's failures are forgotten, in ms. */
 export const quietMs = 15 * 60_000
 
-/** How long the answer of this failure in a row is held: 0.25, 0.5, 1, 2, then 4 s. */
-export const holdMsOf = (failures: number): number =>
-  failures <= freeFailures ? 0 : Math.min(holdMsMax, firstHoldMs * 2 ** (failures - freeFailures - 1))
+/** How long the answer of this failure in a row is held: 0.25, 0.5, 1, 2, then 4 s. @param free failures without a delay. */
+export const holdMsOf = (failures: number, free = freeFailures): number =>
+  failures <= free ? 0 : Math.min(holdMsMax, firstHoldMs * 2 ** (failures - free - 1))
 
 /**
  * How many checks may be under way after so many failures in a row: as many as there are free failures left, because all of
  * them may fail, but at least four. A held answer counts as under way, so four answers held for 4 s make one guess a second.
  */
-export const checksAtOnce = (failures: number): number => Math.max(fewestAtOnce, freeFailures - failures)
+export const checksAtOnce = (failures: number, free = freeFailures, fewest = fewestAtOnce): number =>
+  Math.max(fewest, free - failures)
 
 /** Maximum idle accounts whose failures are remembered, about 200 bytes each. */
 const accountsMax = 50_000
 
-/** Slows down password guessing without locking accounts. Each process counts separately. */
+/** Slows down password guessing without locking accounts. Each process counts separately, its part of what is free. */
 export interface SignInGuard {
   /**
    * Runs an attempt in its turn. After ten failures in a row, the answers to further wrong passwords are delayed by up to 4 s,
@@ -57,6 +59,8 @@ export interface SignInGuardOptions {
   readonly sleep: (milliseconds: number) => Promise<void>
   /** Maximum failures of one network in a minute; null: unlimited. */
   readonly perNetworkMinute: number | null
+  /** Among which the free failures and the checks at once are divided; unset: one. */
+  readonly processes?: number
 }
 
 interface Account {
@@ -65,7 +69,10 @@ interface Account {
   failedAt: number
 }
 
-export function createSignInGuard({ clock, sleep, perNetworkMinute }: SignInGuardOptions): SignInGuard {
+export function createSignInGuard(options: SignInGuardOptions): SignInGuard {
+  const { clock, sleep, perNetworkMinute, processes = 1 } = options
+  const free = partOf(freeFailures, processes)
+  const atOnce = (failures: number) => checksAtOnce(failures, free, partOf(fewestAtOnce, processes))
   const networks = createNetworkFailures(perNetworkMinute, clock)
   /** Accounts with an attempt under way; never dropped. */
   const busy = new Map<string, Account>()
@@ -92,19 +99,19 @@ export function createSignInGuard({ clock, sleep, perNetworkMinute }: SignInGuar
       const account = enter(name)
       let hasFailed = false
       try {
-        await account.turns.begin(lane, checksAtOnce(account.failures), hangUp)
+        await account.turns.begin(lane, atOnce(account.failures), hangUp)
         try {
           const isRight = await attempt()
           hasFailed = !isRight
           account.failures = isRight ? 0 : account.failures + 1
           if (hasFailed) {
             account.failedAt = clock.monotonic()
-            const holdMs = holdMsOf(account.failures)
+            const holdMs = holdMsOf(account.failures, free)
             if (holdMs > 0) await sleep(holdMs)
           }
           return isRight
         } finally {
-          account.turns.end(checksAtOnce(account.failures))
+          account.turns.end(atOnce(account.failures))
         }
       } finally {
         if (!hasFailed) takeBack()

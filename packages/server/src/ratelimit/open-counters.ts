@@ -1,4 +1,6 @@
 import { systemClock } from '../platform/clock.ts'
+import { mostWaiting } from '../platform/concurrency/batching.ts'
+import { partOf } from '../platform/concurrency/part-of.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import type { Errands } from '../platform/db/pool/errands.ts'
 import type { Logger } from '../platform/observe/log.ts'
@@ -11,6 +13,7 @@ import type { CounterStore } from './store.ts'
 interface CounterSettings {
   readonly redisUrl: string | null
   readonly maxCountersPerWorkspace: number
+  readonly processes: number
   readonly valueFiles: { readonly redisUrl?: string }
 }
 
@@ -35,6 +38,7 @@ export async function openCounters(
     ...databaseOf(store.errands),
     monotonic: systemClock.monotonic,
     requestMs: store.requestMs,
+    pendingMost: partOf(mostWaiting, settings.processes),
   })
   store.lanes.measure(laneName, counters.depth)
   return counters

@@ -25,12 +25,13 @@ interface Outside {
   readonly clock: Clock
   readonly makeId: MakeId
   readonly metrics: Metrics
+  readonly config: { readonly processes: number }
 }
 
 export const securityEvents = {
   routes,
-  open: ({ lanes, clock, makeId, metrics }: Outside) => ({
-    securityEvents: openSecurityEvents(lanes, clock, makeId, metrics),
+  open: ({ lanes, clock, makeId, metrics, config }: Outside) => ({
+    securityEvents: openSecurityEvents(lanes, clock, makeId, metrics, config.processes),
   }),
   close: ({ securityEvents }: { securityEvents: SecurityEvents }) => securityEvents.close(),
   chores: () => [pruneSecurityEvents],

@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
+import { partOf } from '../platform/concurrency/part-of.ts'
 import type { MakeId } from '../platform/ids.ts'
 import { networkOf } from '../platform/network/client-network.ts'
 import { type NewEvent, nowhere } from './event.ts'
@@ -39,8 +40,19 @@ interface Entry {
 /**
  * Groups events by kind, workspace, person, credential, network and details, so that a flood of one kind is one row a
  * minute.
+ * @param processes among which the rows are divided.
  */
-export function createTally(clock: Clock, makeId: MakeId, dropped: () => void): Tally {
+export function createTally(clock: Clock, makeId: MakeId, dropped: () => void, processes = 1): Tally {
+  const bounds = {
+    held: partOf(heldMax, processes),
+    ofWorkspace: partOf(rowsPerWorkspace, processes),
+    ofNobody: partOf(rowsOfNobody, processes),
+    besideMany: partOf(rowsBesideMany, processes),
+  }
+  const mostRows = ({ workspaceId }: NewEvent, held: number): number => {
+    if (workspaceId === null) return bounds.ofNobody
+    return held < bounds.held / 2 ? bounds.ofWorkspace : bounds.besideMany
+  }
   let minute = 0
   let current = new Map<string, Entry>()
   let rowsBy = new Map<string, number>()
@@ -64,7 +76,7 @@ export function createTally(clock: Clock, makeId: MakeId, dropped: () => void): 
     const rows = rowsBy.get(scope) ?? 0
     const held = current.size + late.length
     if (rows >= mostRows(event, held) && !isBare(event)) return entryOf(bareOf(event), now)
-    if (held >= heldMax) return null
+    if (held >= bounds.held) return null
     const entry = { row: rowOf(event, makeId(), new Date(now), 0), writtenCount: 0 }
     current.set(name, entry)
     rowsBy.set(scope, rows + 1)
@@ -103,11 +115,6 @@ const nameOf = ({ kind, workspaceId, userId, actor, client, details }: NewEvent)
 /** Whose rows an event counts among. */
 const scopeOf = ({ workspaceId, kind, userId }: NewEvent): string =>
   workspaceId ?? `${nowhere} ${kind} ${userId === null ? 'unknown' : 'known'}`
-
-function mostRows({ workspaceId }: NewEvent, held: number): number {
-  if (workspaceId === null) return rowsOfNobody
-  return held < heldMax / 2 ? rowsPerWorkspace : rowsBesideMany
-}
 
 /** What is recorded of an event when the workspace has no row left for it. */
 const bareOf = ({ kind, workspaceId }: NewEvent): NewEvent => ({

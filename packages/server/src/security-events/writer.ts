@@ -28,8 +28,9 @@ export function openSecurityEvents(
   clock: Clock,
   makeId: MakeId,
   observer: SecurityEventObserver,
+  processes = 1,
 ): SecurityEvents {
-  const tally = createTally(clock, makeId, () => observer.securityEventDropped())
+  const tally = createTally(clock, makeId, () => observer.securityEventDropped(), processes)
   const lane = lanes.open<EventRow, null>({
     name: 'security_event',
     shares: 'writes',

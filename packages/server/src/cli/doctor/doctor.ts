@@ -21,7 +21,7 @@ import { checkBootstrapToken, checkDataDirectory, checkSecretFiles } from './dir
 import { checkEncryptionKey, checkSealed } from './encryption.ts'
 import { checkHosts } from './hosts.ts'
 import { checkMail } from './mail.ts'
-import { checkProcess } from './process.ts'
+import { checkProcess, checkProcesses } from './process.ts'
 import { checkProxies } from './proxies.ts'
 import { checkRedis } from './redis.ts'
 import { checkSignUp } from './sign-up.ts'
@@ -61,6 +61,7 @@ async function examine(settings: Settings): Promise<Check[]> {
   if (config === null) return checks
   checks.push(
     checkProcess(config),
+    ...checkProcesses(config),
     ...checkDataDirectory(config),
     ...checkSecretFiles(settings.secretFiles()),
     checkBootstrapToken(config),

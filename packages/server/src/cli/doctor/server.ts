@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Config } from '../../config.ts'
-import { processesFor } from '../../platform/db/pool/connection-need.ts'
+import { mostProcesses, servicesFor } from '../../platform/db/pool/connection-need.ts'
 import { type OutsideFacts, readOutsideFacts } from '../../platform/db/roles/outside-facts.ts'
 import type { Check } from './check.ts'
 import { checkSlots, judgeStandbys } from './standbys.ts'
@@ -8,7 +8,7 @@ import { checkSlots, judgeStandbys } from './standbys.ts'
 /** Checks how an outside server and its login are set up. */
 export async function checkOutside(
   client: pg.ClientBase,
-  { databasePool }: Pick<Config, 'databasePool'>,
+  config: Pick<Config, 'databasePool' | 'processes' | 'isProcessesAuto'>,
 ): Promise<Check[]> {
   const found = await readOutsideFacts(client)
   return [
@@ -17,7 +17,7 @@ export async function checkOutside(
     judgeDurability(found),
     ...judgeStandbys(found),
     ...(found.isStandby ? [] : await checkSlots(client)),
-    judgeConnections(found, databasePool),
+    judgeConnections(found, config),
   ]
 }
 
@@ -67,15 +67,24 @@ function judgeDurability({ synchronousCommit, fsync, fullPageWrites }: OutsideFa
   }
 }
 
-function judgeConnections({ free }: OutsideFacts, poolSize: number): Check {
+function judgeConnections(
+  { free }: OutsideFacts,
+  {
+    databasePool,
+    processes: wanted,
+    isProcessesAuto,
+  }: Pick<Config, 'databasePool' | 'processes' | 'isProcessesAuto'>,
+): Check {
   const name = 'connections'
-  const { need, fits } = processesFor(free, poolSize)
-  const message = `a process opens up to ${need}, and ${free} are free: enough for ${fits}`
+  const processes = isProcessesAuto ? mostProcesses(free, { databasePool, processes: wanted }) : wanted
+  const { need, fits } = servicesFor(free, { databasePool, processes })
+  const who = processes === 1 ? 'a process opens' : `${processes} processes open`
+  const message = `${who} up to ${need}, and ${free} are free: enough for ${fits}`
   if (fits >= 2) return { name, status: 'ok', message }
   return {
     name,
     status: fits === 0 ? 'fault' : 'warning',
     message: fits === 0 ? message : `${message}, and none to replace it without a gap`,
-    todo: 'Raise max_connections or the limit of the role or database, or lower SERVICE_DATABASE_POOL.',
+    todo: `Raise max_connections or the limit of the role or database, or lower ${processes === 1 ? 'SERVICE_DATABASE_POOL' : 'SERVICE_PROCESSES'}.`,
   }
 }

@@ -7,7 +7,7 @@ import { followValueFiles } from '../../platform/files/value-file.ts'
 import { type Confinement, isConfined } from '../../platform/host/confinement.ts'
 import { type Capability, readProcessStatus } from '../../platform/host/process-status.ts'
 import { CommandFailed } from '../failure.ts'
-import type { FromService, ToService } from './confined-messages.ts'
+import { type FromService, several, type ToService } from './confined-messages.ts'
 
 /** A service in a separate process, which this one controls. */
 interface ConfinedService {
@@ -18,12 +18,14 @@ interface ConfinedService {
   close(): Promise<void>
   hurry(): void
   toggleDebug(): void
+  roll(config: Config): void
 }
 
 interface ConfinedParts {
   config: Config
   connection: Connection
   direct: Connection
+  dashboard: BuildState
   /** The listening process has received a stop signal. */
   onSignal(signal: NodeJS.Signals): void
   /** It has ended unexpectedly. */
@@ -40,12 +42,16 @@ export interface Launched {
 
 const program = fileURLToPath(new URL('confined-main.ts', import.meta.url))
 
-/** Starts the listening process. It loads its code while Postgres starts. */
+/**
+ * Starts the listening process. It loads its code while Postgres starts.
+ * @param isSeveral it only starts those that serve, and loads no code of theirs.
+ */
 export function launchConfined(
   { command, before, identity, uid }: Confinement,
   keeps: readonly Capability[],
+  isSeveral: boolean,
 ): Launched {
-  const words = [...before, process.execPath, ...process.execArgv, program]
+  const words = [...before, process.execPath, ...process.execArgv, program, ...(isSeveral ? [several] : [])]
   const [file = '', ...args] = command === '' ? words : [command, ...words]
   // The account may not be able to read root's current folder, where libraries look for their settings.
   const child = spawn(file, args, { cwd: '/', stdio: ['inherit', 'inherit', 'inherit', 'ipc'], ...identity })
@@ -63,7 +69,7 @@ async function start(
   child: ChildProcess,
   ended: Promise<string>,
   keeps: readonly Capability[],
-  { config, connection, direct, onSignal, onBroken }: ConfinedParts,
+  { config, connection, direct, dashboard, onSignal, onBroken }: ConfinedParts,
 ): Promise<ConfinedService> {
   const send = (message: ToService) => {
     if (child.connected) child.send(JSON.stringify(message))
@@ -84,7 +90,7 @@ async function start(
     })
     if (isListening && !isClosing) broken(`The listening process ended: ${how}.`)
   })
-  send({ kind: 'start', config, connection: toPortable(connection), direct: toPortable(direct) })
+  send({ kind: 'start', config, connection: toPortable(connection), direct: toPortable(direct), dashboard })
   const answer = await answered.promise
   const status = readProcessStatus(child.pid ?? 0)
   const hasTooMuch = status !== undefined && !isConfined(status, keeps)
@@ -106,6 +112,7 @@ async function start(
     leave: () => send({ kind: 'leave' }),
     hurry: () => send({ kind: 'hurry' }),
     toggleDebug: () => send({ kind: 'toggle debug' }),
+    roll: next => send({ kind: 'roll', config: next }),
     async close() {
       isClosing = true
       send({ kind: 'close' })

@@ -5,7 +5,8 @@ import { CommandFailed } from '../failure.ts'
 export function explainListening(error: unknown, { host, port, metricsPort }: Config): unknown {
   const { syscall, code, port: taken } = error as NodeJS.ErrnoException & { port?: number }
   const lookup = syscall === 'getaddrinfo'
-  if (syscall !== 'listen' && !lookup) return error
+  // Processes that share the port say `bind`.
+  if (syscall !== 'listen' && syscall !== 'bind' && !lookup) return error
   const isMetrics = taken !== undefined && taken === metricsPort && taken !== port
   const setting = isMetrics ? 'SERVICE_METRICS_PORT' : 'SERVICE_PORT'
   const place = `${host}:${taken ?? port}`

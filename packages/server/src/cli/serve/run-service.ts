@@ -4,6 +4,7 @@
  * `connection-quota.ts` counts its connections. Started by root, `confine.ts` plans and `confined-service.ts` starts
  * `confined-main.ts` with `confined-messages.ts`. `build-dashboard.ts` builds beside it (`build-output.ts`). `banner.ts`
  * tells the person, `bootstrap-token.ts` makes the first credential, `listening.ts` explains a port that is taken.
+ * `processes/` has the processes that share the port, which `complete-config.ts` gives their secrets.
  */
 
 import type { Config } from '../../config.ts'
@@ -12,30 +13,34 @@ import { type Connection, placeOf } from '../../platform/db/connection.ts'
 import { startEmbedded } from '../../platform/db/embedded/start.ts'
 import { patienceOf } from '../../platform/db/migrate/lock-wait.ts'
 import { migrate } from '../../platform/db/migrate/migrate.ts'
+import { connectionsInRoll } from '../../platform/db/pool/connection-need.ts'
 import { createLog, type Logger, toggleDebug } from '../../platform/observe/log.ts'
 import { outsideConnections } from '../connections.ts'
-import { type GivenKeys, missingKey, requireKeys } from '../encryption-key.ts'
+import { missingKey } from '../encryption-key.ts'
 import { CommandFailed } from '../failure.ts'
 import { inform } from '../output.ts'
 import { awaitDatabase } from './await-database.ts'
 import { type BannerFacts, dashboardUrl, printBanner } from './banner.ts'
 import { ensureBootstrapToken } from './bootstrap-token.ts'
 import { buildDashboard, type DashboardBuild } from './build-dashboard.ts'
+import { completeConfig } from './complete-config.ts'
 import { type Plan, planConfinement, prepareMailFolder } from './confine.ts'
 import { type Launched, launchConfined } from './confined-service.ts'
-import { logConnectionQuota } from './connection-quota.ts'
+import { checkConnectionQuota } from './connection-quota.ts'
 import { drain } from './drain.ts'
 import { explainListening } from './listening.ts'
 import { refuseTransactionPooler } from './pooler.ts'
-import { listenForStop, type StopSignals } from './stop-signals.ts'
+import { hasTerminal, listenForStop, type StopSignals } from './stop-signals.ts'
 
-/** A running service, in this process or in a separate one. */
+/** A running service, in this process or in separate ones. */
 interface Service
   extends Pick<WholeService, 'url' | 'metricsUrl' | 'leave' | 'close' | 'hurry' | 'reportDashboard'> {
   /** The account that it runs as, if root has started it. */
   runsAs: string | null
   /** For the log of a separate process. */
   toggleDebug?(): void
+  /** Where several processes serve: starts others in their place. */
+  roll?(config: Config): unknown
 }
 
 /** The database of the service, and what the banner shows of it. */
@@ -44,6 +49,8 @@ interface Store {
   direct: Connection
   data: string
   bootstrap: BannerFacts['bootstrap']
+  /** The settings with how many processes it carries. */
+  config: Config
   stop(): Promise<void>
 }
 
@@ -55,13 +62,16 @@ export type Ready = BannerFacts
  *
  * @param onReady called once, when the service listens; if it fails, the service stops and the call throws its
  * error
+ * @param reread the settings of now, for processes of a rolling restart
  */
 export async function serve(
   config: Config,
   onReady: (ready: Ready) => void | Promise<void> = printBanner,
+  reread: () => Config = () => config,
 ): Promise<number> {
   const log = createLog(config.logLevel)
-  const stop = listenForStop()
+  let roll: Roll | null = null
+  const stop = listenForStop(() => roll?.() ?? false)
   const toggles = new Set([() => toggleDebug(log)])
   process.on('SIGUSR2', () => {
     for (const toggle of toggles) toggle()
@@ -79,13 +89,10 @@ export async function serve(
   if (store === null) return 0
   try {
     const stopped = stop.first.then(() => null)
-    const service = await Promise.race([
-      start(config, log, store, listener, broken.reject),
-      stopped,
-      broken.promise,
-    ])
+    const service = await Promise.race([start(log, store, listener, broken.reject), stopped, broken.promise])
     if (service === null) return 0
-    if (service.toggleDebug !== undefined) toggles.add(service.toggleDebug)
+    toggles.add(() => service.toggleDebug?.())
+    roll = rollerOf(service, store, reread, log)
     let build: DashboardBuild | undefined
     const announced = announce(service, store, config, log, onReady).then(() => {
       // Last, so that the API is ready as early as without a dashboard.
@@ -104,6 +111,29 @@ export async function serve(
   }
 }
 
+/** Begins a rolling restart. @returns true: the signal for it was no stop. */
+type Roll = () => true
+
+/**
+ * Where several processes serve without a terminal, SIGHUP starts others in their place, with the values that files of settings
+ * have now. The end of a terminal is a SIGHUP too, and stops the service.
+ */
+function rollerOf(service: Service, store: Store, reread: () => Config, log: Logger): Roll | null {
+  const { processes } = store.config
+  if (service.roll === undefined || processes === 1 || hasTerminal()) return null
+  const roll = async () => {
+    try {
+      await service.roll?.(await completeConfig({ ...reread(), processes }, store, log))
+    } catch (error) {
+      log.error({ err: error }, 'rolling restart refused: the settings cannot be read')
+    }
+  }
+  return () => {
+    void roll()
+    return true
+  }
+}
+
 /** The process that will listen: a separate one without root's rights, or null for this one. */
 interface Listener {
   launched: Launched | null
@@ -115,7 +145,8 @@ function prepareListener(config: Config, log: Logger): Listener {
   if (plan === null) return { launched: null, runsAs: null }
   const { confinement, keeps, sentence } = plan
   log[confinement === null ? 'warn' : 'info']({ runs_as: sentence }, 'listening process')
-  return { launched: confinement === null ? null : launchConfined(confinement, keeps), runsAs: sentence }
+  const launched = confinement === null ? null : launchConfined(confinement, keeps, config.processes > 1)
+  return { launched, runsAs: sentence }
 }
 
 async function openStore(config: Config, log: Logger, stop: StopSignals): Promise<Store | null> {
@@ -130,10 +161,11 @@ async function openStore(config: Config, log: Logger, stop: StopSignals): Promis
   }
 }
 
-async function openEmbedded({ dataDir, bootstrapToken }: Config, log: Logger): Promise<Store> {
-  const postgres = await startEmbedded({ dataDir, log })
+async function openEmbedded(config: Config, log: Logger): Promise<Store> {
+  const { dataDir, bootstrapToken } = config
+  const postgres = await startEmbedded({ dataDir, log, connections: connectionsInRoll(config) })
   const { connection, serverVersion } = postgres
-  const store = { connection, direct: connection, stop: () => postgres.stop() }
+  const store = { connection, direct: connection, config, stop: () => postgres.stop() }
   // As root it may be elsewhere, because Postgres runs under an account that must reach it.
   const elsewhere = postgres.dataDirectory.startsWith(`${dataDir}/`) ? '' : ` in ${postgres.dataDirectory}`
   const data = `${dataDir} (embedded Postgres ${serverVersion}${elsewhere})`
@@ -147,11 +179,12 @@ async function openEmbedded({ dataDir, bootstrapToken }: Config, log: Logger): P
 
 /** Null: it was stopped while it waited. */
 async function openOutside(
-  { bootstrapToken, encryptionKeys, databasePool }: Config,
+  config: Config,
   { connection, direct }: Pick<Store, 'connection' | 'direct'>,
   log: Logger,
   stop: StopSignals,
 ): Promise<Store | null> {
+  const { bootstrapToken, encryptionKeys } = config
   // Before any migration.
   if (encryptionKeys.length === 0) throw new CommandFailed(missingKey)
   const stopped = new AbortController()
@@ -164,46 +197,49 @@ async function openOutside(
   if (facts === null) return null
   const { version, database } = facts
   if ((await Promise.race([refuseTransactionPooler({ connection, direct }), over])) === null) return null
-  if ((await Promise.race([logConnectionQuota(direct, databasePool, log), over])) === null) return null
+  const processes = await Promise.race([checkConnectionQuota(direct, config, log), over])
+  if (processes === null) return null
   return {
     connection,
     direct,
     data: `${database} at ${placeOf(direct)} (Postgres ${version})`,
     bootstrap: bootstrapToken === null ? 'off' : 'set',
+    config: { ...config, processes },
     stop: async () => {},
   }
 }
 
 async function start(
-  config: Config,
   log: Logger,
-  { connection, direct, bootstrap }: Store,
+  store: Store,
   { launched, runsAs }: Listener,
   onBroken: (error: Error) => void,
 ): Promise<Service> {
+  const { connection, direct, config } = store
   const onWait = (line: string) => log.warn(line)
   const patience = patienceOf(config.migrateWaitS)
   for (const name of await migrate(direct, { onWait, patience }))
     log.info({ migration: name }, 'migration applied')
-  const { keys, path, isNew }: GivenKeys = await requireKeys(config, direct)
-  if (isNew) log.warn({ path }, 'encryption key made: keep a copy, apart from backups')
-  const bootstrapToken = typeof bootstrap === 'string' ? config.bootstrapToken : bootstrap.token
-  const complete = { ...config, bootstrapToken, encryptionKeys: keys }
+  const complete = await completeConfig(config, store, log)
+  const dashboard = { kind: 'looking' } as const
+  const onSignal = (signal: NodeJS.Signals) => void process.emit(signal, signal)
+  const parts = { config: complete, connection, direct, dashboard, onSignal, onBroken }
   if (launched !== null) {
     prepareMailFolder(config, launched.uid)
-    const onSignal = (signal: NodeJS.Signals) => void process.emit(signal, signal)
-    const parts = { config: complete, connection, direct, onSignal, onBroken }
     return { ...(await launched.start(parts)), runsAs }
   }
-  const { startService } = await import('../../main.ts')
   try {
-    const dashboard = { state: { kind: 'looking' } } as const
+    if (config.processes > 1) {
+      const { startProcesses } = await import('./processes/processes.ts')
+      return Object.assign(await startProcesses({ ...parts, log }), { runsAs })
+    }
+    const { startService } = await import('../../main.ts')
     const service = await startService({
       config: complete,
       log,
       connection,
       directConnection: direct,
-      dashboard,
+      dashboard: { state: dashboard },
     })
     return Object.assign(service, { runsAs })
   } catch (error) {

@@ -9,7 +9,8 @@ export function addServeCommand(program: Command, settings: Settings): void {
       'Starts the service: the embedded Postgres unless DATABASE_URL names another, then the newest schema, then\n' +
         'the API. It runs in the foreground and logs to standard output, one JSON object per line.\n\n' +
         'Ctrl-C or SIGTERM lets requests end, for at most 25 s, then stops Postgres. A second one cuts them off.\n' +
-        'SERVICE_DRAIN_DELAY_S keeps it serving for a while first, with /readyz at 503.',
+        'SERVICE_DRAIN_DELAY_S keeps it serving for a while first, with /readyz at 503.\n\n' +
+        'SERVICE_PROCESSES runs several processes on the port; SIGHUP then replaces them one after the other.',
     )
     .addHelpText(
       'after',
@@ -22,7 +23,7 @@ export function addServeCommand(program: Command, settings: Settings): void {
       const config = settings.read()
       // The service takes most of a second to load, which no other command should wait for.
       const { serve } = await import('./run-service.ts')
-      process.exitCode = await serve(config)
+      process.exitCode = await serve(config, undefined, () => settings.read())
       // An interrupted step may have left something open that would keep the process alive.
       process.exit()
     })

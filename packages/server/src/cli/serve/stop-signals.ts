@@ -1,3 +1,5 @@
+import { closeSync, openSync } from 'node:fs'
+
 /**
  * A process gets the same stop several times: npm repeats what the terminal has already sent, and a service
  * manager signals every process of a service. Signals within this time count as one.
@@ -19,12 +21,16 @@ export interface StopSignals {
   release(): void
 }
 
-/** Listens from now on, instead of ending at once. */
-export function listenForStop(): StopSignals {
+/**
+ * Listens from now on, instead of ending at once.
+ * @param isReload whether this SIGHUP asks for something else than a stop.
+ */
+export function listenForStop(isReload: () => boolean = () => false): StopSignals {
   const first = Promise.withResolvers<StopSignal>()
   const second = Promise.withResolvers<StopSignal>()
   let askedAt: number | undefined
   const onSignal = (signal: StopSignal) => {
+    if (signal === 'SIGHUP' && askedAt === undefined && isReload()) return
     if (askedAt === undefined) first.resolve(signal)
     else if (performance.now() - askedAt > sameMs) second.resolve(signal)
     askedAt ??= performance.now()
@@ -39,5 +45,15 @@ export function listenForStop(): StopSignals {
     release() {
       for (const signal of signals) process.off(signal, onSignal)
     },
+  }
+}
+
+/** Whether this process belongs to a terminal, whose end is a SIGHUP. Only true before that end. */
+export function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
   }
 }

@@ -14,10 +14,12 @@ export interface BatchingSpec<In, Out> {
   carry(calls: readonly Pending<In, Out>[], group: string): Promise<void>
   /** How long an item without a deadline may take, in ms. */
   readonly requestMs: number
+  /** Calls of one server that may be pending; unset: `mostWaiting`. */
+  readonly pendingMost?: number
   /** Items of different groups go in different batches, and no group waits for another. Unset: all items are one group. */
   groupOf?(item: In): string
   /**
-   * The server that answers a group. At most `mostWaiting` calls may be pending for one server. Unset: one server for all
+   * The server that answers a group. At most `pendingMost` calls may be pending for one server. Unset: one server for all
    * groups.
    */
   serverOf?(group: string): string
@@ -60,7 +62,14 @@ interface Group<In, Out> {
 }
 
 export function openBatching<In, Out>(spec: BatchingSpec<In, Out>): Batching<In, Out> {
-  const { carry, requestMs, groupOf = oneForAll, serverOf = oneForAll, partyOf } = spec
+  const {
+    carry,
+    requestMs,
+    pendingMost = mostWaiting,
+    groupOf = oneForAll,
+    serverOf = oneForAll,
+    partyOf,
+  } = spec
   const groups = new Map<string, Group<In, Out>>()
   const counts = new Map<string, PendingCount>()
   const beginWatch = watchDeadlines(() =>
@@ -106,7 +115,7 @@ export function openBatching<In, Out>(spec: BatchingSpec<In, Out>): Batching<In,
       const count = countOf(group)
       // The count of pending calls leaves out overdue calls, which stay in the queue: so the queue has a limit too.
       const waiting = groups.get(group)?.waiting.length ?? 0
-      if (closed || count.pending >= mostWaiting || waiting >= mostWaiting)
+      if (closed || count.pending >= pendingMost || waiting >= pendingMost)
         return Promise.reject(new Refusal('unavailable'))
       const call = new PendingCall<In, Out>(item, deadline?.at ?? performance.now() + requestMs, count)
       enqueue(group, call)

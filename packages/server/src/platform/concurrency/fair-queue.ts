@@ -2,8 +2,9 @@
  * Queues, turns and deadlines. `fair-queue.ts` gives parties turns: `waiting-callers.ts` has the callers of a party, in the
  * order of `turn-tree.ts`; `recent-parties.ts` knows which parties are active. `batching.ts` sends waiting calls
  * (`pending-calls.ts`) together, ordered by `turns.ts`. `deadline.ts` is the moment by which a call is answered, `within.ts`
- * waits no longer, and `ending.ts` bounds the work of many by one end. `once.ts` makes a value once, `recently-used.ts` keeps the values used last, `thread-pool.ts` has threads, `lower-priority.ts` lowers
- * their priority.
+ * waits no longer, and `ending.ts` bounds the work of many by one end. `once.ts` makes a value once, `recently-used.ts`
+ * keeps the values used last, `thread-pool.ts` has threads, `lower-priority.ts` lowers their priority. `part-of.ts` divides
+ * a bound among processes.
  */
 
 import { tooManyInFlight } from '../refusal.ts'

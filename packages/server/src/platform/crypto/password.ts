@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
 import { FairQueue } from '../concurrency/fair-queue.ts'
+import { partOf } from '../concurrency/part-of.ts'
 import { openThreadPool } from '../concurrency/thread-pool.ts'
 import { networkOf, siteOf } from '../network/client-network.ts'
 import type { Logger } from '../observe/log.ts'
@@ -59,16 +60,19 @@ export interface PasswordOptions {
   readonly randomBytes: (size: number) => Buffer
   readonly log: Pick<Logger, 'error' | 'warn'>
   readonly metrics: Pick<Metrics, 'passwordHashed'>
-  /** The most threads; by default one per core. */
+  /** The most threads; by default one per core, of which each of several processes has its part. */
   readonly threads?: number
+  /** How many processes share the machine; unset: one. */
+  readonly processes?: number
 }
 
 export function openPasswords(options: PasswordOptions): Passwords {
-  const { randomBytes, log, metrics, threads = availableParallelism() } = options
+  const { randomBytes, log, metrics, processes = 1 } = options
+  const { threads = partOf(availableParallelism(), processes) } = options
   const line = new FairQueue({
     places: threads,
     placesOfOne: threads,
-    waitingOfOne: waitingMax,
+    waitingOfOne: partOf(waitingMax, processes),
   })
   let hasToldOfMalformed = false
   let hasToldOfPriority = false

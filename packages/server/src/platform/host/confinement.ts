@@ -1,6 +1,6 @@
 /**
  * The process and the machine: `confinement.ts` drops rights, `process-status.ts` reads them, `reach.ts` says which
- * paths an account reaches, `open-files.ts` how many files it may open.
+ * paths an account reaches, `open-files.ts` how many files it may open, `cores.ts` how many cores it may use.
  */
 
 import { spawnSync } from 'node:child_process'

@@ -25,11 +25,9 @@ const lookMs = 50
  * The quiet connections of a server. They end soon once the server closes: Node would end kept connections at once, and would
  * wait for those that have had no request.
  */
-export function createQuietSockets({
-  firstMs,
-  keptMs,
-}: {
+export function createQuietSockets(limits: {
   readonly firstMs: number
+  /** Read when the server closes. */
   readonly keptMs: number
 }): QuietSockets {
   const quiet = new Map<Socket, Quiet>()
@@ -39,7 +37,7 @@ export function createQuietSockets({
   const look = () => {
     const now = performance.now()
     for (const [socket, { since, isKept, bytes }] of quiet) {
-      if (now - since < (isKept ? keptMs : firstMs)) continue
+      if (now - since < (isKept ? limits.keptMs : limits.firstMs)) continue
       // A kept connection that has sent the beginning of a request gets as long for the rest as a first request gets.
       if (isKept && socket.bytesRead > bytes) note(socket, false)
       else socket.destroy()

@@ -30,8 +30,6 @@ const headMs = 5_000
 const requestMs = 60_000
 const lookMs = 1_000
 const keptAliveMs = 72_000
-/** Longer than nginx and HAProxy keep a connection without requests. A service without a drain delay has no proxy. */
-const keptMsMax = 5_000
 /** How long a client that sent an invalid request has to read the response. */
 const answerReadMs = 5_000
 /** For a TLS handshake. */
@@ -41,7 +39,6 @@ interface ServerNeeds {
   readonly config: {
     readonly trustProxy: TrustedProxies
     readonly maxConnections: number
-    readonly drainDelayS: number
     readonly databasePool: number
     readonly publicUrl: string
     readonly tlsCertFile: string | null
@@ -49,6 +46,8 @@ interface ServerNeeds {
   }
   readonly log: Logger
   readonly metrics: Pick<Metrics, 'connectionRefused' | 'watch'>
+  /** How long an idle connection is kept once the server closes, which is read then. */
+  readonly kept: { readonly ms: number }
   readonly randomBytes: (size: number) => Buffer
 }
 
@@ -62,6 +61,7 @@ export function serverOptions({
   config,
   log,
   metrics,
+  kept,
   randomBytes,
 }: ServerNeeds): FastifyHttpOptions<Server> {
   const toProblem = problemsOf(config.publicUrl)
@@ -72,12 +72,13 @@ export function serverOptions({
     requestIdHeader: false,
     genReqId: requestIds(randomBytes),
     serverFactory: handler => {
-      const keptMs = Math.min(config.drainDelayS * 1_000, keptMsMax)
-      const sockets = boundSockets(
-        handler,
-        { ...socketLimits, keptMs },
-        refusePipelined(randomBytes, toProblem),
-      )
+      const limits = {
+        ...socketLimits,
+        get keptMs() {
+          return kept.ms
+        },
+      }
+      const sockets = boundSockets(handler, limits, refusePipelined(randomBytes, toProblem))
       const server = openServer(config, log, metrics, sockets.listener)
       sockets.watch(server)
       boundConnections(server, config, log, metrics)

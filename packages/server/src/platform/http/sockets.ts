@@ -41,6 +41,9 @@ export const socketLimits: SocketLimits = {
   lookMs: 1_000,
 }
 
+/** The most for `keptMs`: longer than nginx and HAProxy keep a connection. A service without a drain delay has no proxy. */
+export const keptMsMax = 5_000
+
 /**
  * Requests that may wait behind those in flight, over all connections: each costs some kilobytes until its connection closes.
  * One read from a socket brings up to 2,000 requests.
@@ -249,6 +252,8 @@ export function boundConnections(
   if (connections < maxConnections)
     log.warn({ connections, open_files: filesMax }, `${cause} bounds connections`)
   server.maxConnections = connections
+  // Of several processes each closes what is beyond its part: they would pass it around while all are full.
+  Object.assign(server, { dropMaxConnection: true })
   let turnedAway = 0
   let refusedAt = Number.NEGATIVE_INFINITY
   server.on('drop', () => {

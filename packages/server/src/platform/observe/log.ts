@@ -17,14 +17,18 @@ const secretFields = [
 /** The configured level of each log, and the loggers that were made of it: a child's level does not follow its parent's. */
 const families = new WeakMap<Logger, { level: string; loggers: Logger[] }>()
 
-/** Structured logs, one JSON object per line. */
-export function createLog(level: string, destination?: DestinationStream): Logger {
+/** Structured logs, one JSON object per line. @param base what each line has, such as the process of several that wrote it. */
+export function createLog(
+  level: string,
+  destination?: DestinationStream,
+  base: Readonly<Record<string, number>> | null = null,
+): Logger {
   const loggers: Logger[] = []
   const log = pino(
     {
       level,
       onChild: child => void loggers.push(child),
-      base: null,
+      base,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
       redact: {
@@ -33,7 +37,7 @@ export function createLog(level: string, destination?: DestinationStream): Logge
       },
       serializers: { err: describeError },
     },
-    destination ?? standardOutput(),
+    destination ?? standardOutput(base !== null),
   )
   loggers.push(log)
   families.set(log, { level, loggers })
@@ -57,13 +61,21 @@ interface Handled {
 
 let opened: LogOutput | undefined
 
-/** The one output of the process, however many loggers it has. */
-function standardOutput(): LogOutput {
+/** PIPE_BUF of Linux. */
+const pieceBytes = 4_096
+
+/** The one output of the process, however many loggers it has. @param isShared other processes write to it too. */
+function standardOutput(isShared: boolean): LogOutput {
   if (opened === undefined) {
     const { fd, isTTY, _handle } = process.stdout as typeof process.stdout & Handled
     // Node makes a pipe or a socket non-blocking, but a child that inherits it makes it block again, at its start and its end.
     const unblock = isTTY ? undefined : () => _handle?.setBlocking?.(false)
-    opened = openLogOutput({ fd, describeDropped, ...(unblock && { unblock }) })
+    opened = openLogOutput({
+      fd,
+      describeDropped,
+      ...(unblock && { unblock }),
+      ...(isShared && { pieceBytes }),
+    })
     process.once('exit', () => opened?.flush())
   }
   return opened

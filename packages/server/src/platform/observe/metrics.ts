@@ -24,7 +24,7 @@ export type Gathering = 'sum' | 'max' | 'min' | 'first'
 
 /** The figures of one process, which `gather.ts` adds to those of others. They pass between processes as they are. */
 export type ProcessFigures = readonly MetricFigures[]
-export interface MetricFigures {
+interface MetricFigures {
   readonly name: string
   readonly type: string
   readonly aggregator: string

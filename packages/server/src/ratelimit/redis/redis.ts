@@ -42,6 +42,8 @@ export interface RedisCountersOptions {
   monotonic(): number
   /** How long a check without a deadline may take. */
   requestMs?: number
+  /** Checks of one server that may be pending; unset: as many as in a lane. */
+  pendingMost?: number
   /** Replaces the server's clock, milliseconds since 1970. */
   now?: () => number
 }
@@ -64,7 +66,7 @@ export async function openRedisCounters(
   setting: string,
   options: RedisCountersOptions,
 ): Promise<RedisCounters> {
-  const { log, observer, now, requestMs = serviceBudgets.requestMs, limit, monotonic } = options
+  const { log, observer, now, requestMs = serviceBudgets.requestMs, limit, monotonic, pendingMost } = options
   const outages = watchOutages(log, () => observer.laneReconnected(laneName))
   const link = await openLink(seedsOf(setting, options.file), outages)
   const call = async (group: string, keys: readonly string[], input: string) => {
@@ -104,6 +106,7 @@ export async function openRedisCounters(
   }
   const batching = openBatching<Check, Tally | null>({
     requestMs,
+    ...(pendingMost !== undefined && { pendingMost }),
     groupOf: check => link.groupOf(tagOf(check)),
     serverOf: link.placeOf,
     bytesOf,

@@ -33,6 +33,15 @@ export function renderSettings(socketDirectory: string, extra: Settings = {}): s
   )
 }
 
+/** Beside those of the service: for commands, an operator and Postgres itself. */
+const otherConnections = 30
+
+/** More connections than by default, for a service that opens so many. */
+export const connectionsFor = (ofService: number): Settings =>
+  ofService + otherConnections > DEFAULTS.max_connections
+    ? { max_connections: ofService + otherConnections }
+    : {}
+
 /** The port in the settings, which is part of the name of the socket's file. */
 export function portOf(extra: Settings = {}): number {
   return Number(extra.port ?? DEFAULTS.port)

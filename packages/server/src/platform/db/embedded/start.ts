@@ -26,7 +26,7 @@ import { lockDirectory } from './lock.ts'
 import type { Log } from './log.ts'
 import { readPostmasterFile } from './postmaster-file.ts'
 import { loginStatements, makeServiceLogin, SERVICE_USER } from './service-login.ts'
-import { portOf, renderSettings } from './settings.ts'
+import { connectionsFor, portOf, renderSettings } from './settings.ts'
 import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
 import { supervise } from './supervise.ts'
 import { refuseMisnamed, refuseOtherMajor } from './version.ts'
@@ -57,6 +57,7 @@ export type EmbeddedPostgres = {
  * it.
  *
  * @param dataDir the service's data directory (SERVICE_DATA_DIR)
+ * @param connections how many the service opens at most
  * @param stateDirectory where root puts what the account cannot reach otherwise
  * @throws EmbeddedRefused if a person must act: another service runs here, no account can run Postgres, or the
  * database has another major version
@@ -64,10 +65,12 @@ export type EmbeddedPostgres = {
 export async function startEmbedded({
   dataDir,
   log,
+  connections = 0,
   stateDirectory = STATE_DIRECTORY,
 }: {
   dataDir: string
   log: Log
+  connections?: number
   stateDirectory?: string
 }): Promise<EmbeddedPostgres> {
   const wanted = resolve(dataDir)
@@ -85,7 +88,7 @@ export async function startEmbedded({
     refuseOtherMajor(base, binaries.major)
     const layout = layoutOf(base, binaries.major)
     const password = await prepareCluster(layout, binaries, account, log)
-    const host = await prepareSettings(layout, account)
+    const host = await prepareSettings(layout, account, connections)
     const postmaster = await supervise({ ...layout, socketDirectory: host, binaries, account, env: {} }, log)
     let stopped: Promise<void> | undefined
     return {
@@ -161,6 +164,7 @@ async function addServiceLogin(
 async function prepareSettings(
   { dataDirectory, configFile, socketDirectory }: Layout,
   account: Account,
+  connections: number,
 ): Promise<string> {
   // The account that serves requests for root uses the socket, without root's right to enter every folder.
   const guests = account.switched
@@ -169,7 +173,10 @@ async function prepareSettings(
   const last = readPostmasterFile(dataDirectory)?.socketDirectory
   const host = makeSocketDirectory(socketDirectory, account, { last, guests })
   // Its directory only admits the account and the guests.
-  const text = renderSettings(host, guests === undefined ? {} : { unix_socket_permissions: '0777' })
+  const text = renderSettings(host, {
+    ...(guests !== undefined && { unix_socket_permissions: '0777' }),
+    ...connectionsFor(connections),
+  })
   if (readOwnFile(configFile) !== text) {
     await endLeftover(dataDirectory)
     // The account must read it, and it contains no secret.

@@ -1,5 +1,5 @@
 import type { Budgets } from '../../budgets.ts'
-import { answerCalls, type Batching, openBatching } from '../../concurrency/batching.ts'
+import { answerCalls, type Batching, mostWaiting, openBatching } from '../../concurrency/batching.ts'
 import type { Pending } from '../../concurrency/pending-calls.ts'
 import { Refusal } from '../../refusal.ts'
 import { isConnectionLost, isStatementForgotten, refusalOf } from '../errors.ts'
@@ -29,7 +29,7 @@ export interface LaneObserver extends RefusalObserver {
 export function openLane<In, Out>(
   connections: LaneConnections,
   spec: LaneSpec<In, Out>,
-  { requestMs }: Pick<Budgets, 'requestMs'>,
+  { requestMs, pendingMost = mostWaiting }: Pick<Budgets, 'requestMs'> & { pendingMost?: number },
   observer: LaneObserver,
 ): OwnedLane<In, Out> {
   const send = createSend(connections, spec, () => observer.laneReconnected(spec.name))
@@ -59,6 +59,7 @@ export function openLane<In, Out>(
     // The lane's `nameOf`, `bytesOf` and `partyOf`.
     ...spec,
     requestMs,
+    pendingMost,
     async carry(calls) {
       await observeBatch(observer, spec.name, calls.length, async fail => {
         try {

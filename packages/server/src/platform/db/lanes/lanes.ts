@@ -4,6 +4,8 @@
  */
 
 import type { Budgets } from '../../budgets.ts'
+import { mostWaiting } from '../../concurrency/batching.ts'
+import { partOf } from '../../concurrency/part-of.ts'
 import { postgres, span } from '../../observe/tracing.ts'
 import type { Connection } from '../connection.ts'
 import { createIdleConnections, type IdleConnections } from '../pool/idle.ts'
@@ -34,7 +36,14 @@ export const sharedConnections: Readonly<Record<SharedConnections, number>> = {
   writes: 2,
 }
 
-export function openLanes(connection: Connection, budgets: Budgets, observer: LaneObserver): Lanes {
+/** @param processes among which the calls are divided that may wait. */
+export function openLanes(
+  connection: Connection,
+  budgets: Budgets,
+  observer: LaneObserver,
+  processes = 1,
+): Lanes {
+  const bounds = { requestMs: budgets.requestMs, pendingMost: partOf(mostWaiting, processes) }
   const idle = createIdleConnections()
   const depths = new Map<string, () => number>()
   const sharing = new Map<string, SharedConnections | 'its own'>()
@@ -65,7 +74,7 @@ export function openLanes(connection: Connection, budgets: Budgets, observer: La
   }
   return {
     open(spec, elsewhere = connection) {
-      const lane = openLane(setOf(spec, elsewhere), spec, budgets, observer)
+      const lane = openLane(setOf(spec, elsewhere), spec, bounds, observer)
       measure(spec.name, lane.depth)
       sharing.set(spec.name, 'shares' in spec ? spec.shares : 'its own')
       lanes.push(lane)

@@ -4,7 +4,6 @@
  */
 
 import type { Clock } from '../../clock.ts'
-import type { Metrics } from '../../observe/metrics.ts'
 import type { Lanes } from '../lanes/lanes.ts'
 import { type ListenerParts, notify, openListener } from './listener.ts'
 
@@ -25,7 +24,14 @@ export interface Hints {
 interface HintsParts extends Pick<ListenerParts, 'connection' | 'every'> {
   readonly lanes: Lanes
   readonly clock: Pick<Clock, 'now'>
-  readonly metrics: Pick<Metrics, 'watch'>
+  readonly metrics: { watch(figure: HeardFigure): void }
+}
+
+interface HeardFigure {
+  readonly name: string
+  readonly help: string
+  readonly gathered: 'min'
+  readonly read: () => readonly { value: number }[]
 }
 
 export function openHints({ connection, lanes, clock, metrics, ...more }: HintsParts): Hints {

@@ -39,6 +39,8 @@ export interface PoolParts {
   readonly connection: Connection
   /** How many connections the pool may open. */
   readonly size: number
+  /** Among which the callers are divided that may wait; unset: one. */
+  readonly processes?: number
   readonly budgets: Budgets
   readonly hints: Pick<Hints, 'announce'>
   /** The lanes of the same database: when a connection breaks, pool and lanes drop their idle ones. */
@@ -60,6 +62,7 @@ const idleMs = 300_000
 export function openPool({
   connection,
   size,
+  processes = 1,
   budgets,
   hints,
   lanes: { idle },
@@ -79,7 +82,7 @@ export function openPool({
   pool.on('error', error => isBroken(error) && idle.dropAll())
   pool.on('connect', prepareClient)
   idle.add(dropperOf(pool))
-  const shares = createShares(size)
+  const shares = createShares(size, undefined, processes)
   const source: Source = { pool, shares, connection, budgets, idle, loads }
 
   /**

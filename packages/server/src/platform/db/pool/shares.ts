@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { FairQueue, type Turn, type TurnOptions } from '../../concurrency/fair-queue.ts'
+import { partOf } from '../../concurrency/part-of.ts'
 import type { TurnPath } from '../../concurrency/turn-tree.ts'
 import { networkOf, siteOf } from '../../network/client-network.ts'
 import { Refusal, tooManyInFlight } from '../../refusal.ts'
@@ -51,28 +52,34 @@ const slowMs = 50
  *   connection from a caller with a credential.
  * - Long works, of up to a minute, run one at a time in each name, and take at most half of the pool in total.
  */
-export function createShares(connections: number, cores: number = availableParallelism()): Shares {
+export function createShares(
+  connections: number,
+  cores: number = availableParallelism(),
+  processes = 1,
+): Shares {
   const half = Math.max(1, Math.floor(connections / 2))
   const tenth = Math.max(1, Math.floor(connections / 10))
   const besideOthers = { places: Math.max(1, Math.min(tenth, Math.floor(cores / 2))), slowMs }
+  const waiting = {
+    waitingOfOne: partOf(waitingMax, processes),
+    waitingOfName: partOf(waitingOfNameMax, processes),
+  }
   const all = new FairQueue({
     places: connections,
     placesOfOne: half,
     besideOthers,
-    waitingOfOne: waitingMax,
-    waitingOfName: waitingOfNameMax,
+    ...waiting,
   })
   const strangers = new FairQueue({
     places: tenth,
     placesOfOne: tenth,
     besideOthers,
-    waitingOfOne: strangersWaitingMax,
+    waitingOfOne: partOf(strangersWaitingMax, processes),
   })
   const long = new FairQueue({
     places: half,
     placesOfOne: 1,
-    waitingOfOne: waitingMax,
-    waitingOfName: waitingOfNameMax,
+    ...waiting,
   })
 
   const take = (queue: FairQueue, name: string, options?: TurnOptions): Turn => {

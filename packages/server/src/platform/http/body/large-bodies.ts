@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { partOf } from '../../concurrency/part-of.ts'
 import { ClientGone, NoCapacity, Refusal, tooManyInFlight } from '../../refusal.ts'
 
 /** Bytes of bodies and responses at once, over all requests of the process. The process uses several times as much memory. */
@@ -8,6 +9,10 @@ export const signedBytesMax = 16 * 1_048_576
 /** Extra memory for bodies and responses of at most 1 MiB, so that a few large ones do not block them. */
 export const mediumBytesMax = 16 * 1_048_576
 const mediumMax = 1_048_576
+/** The least of several processes: a body of 8 MiB and its answer, a report of 5 MiB, and some of at most 1 MiB. */
+const leastBytesMax = 16 * 1_048_576
+const leastSignedBytesMax = 8 * 1_048_576
+const leastMediumBytesMax = 2 * 1_048_576
 /** Smaller bodies reserve nothing: the 20,000 calls that may wait for a lane have at most 80 MiB of them. */
 export const smallBytesMax = 4_096
 
@@ -56,11 +61,21 @@ type Obstacle = 'owner' | 'others'
 /** Sets the total bytes of one request. Without `mayRefuse` the total may exceed the memory. */
 type Share = (bytes: number, mayRefuse?: boolean) => void
 
-export const createLargeBodies = (bytesMax: number = largeBytesMax): LargeBodies =>
-  new ReservedBytes(bytesMax)
+export const createLargeBodies = (
+  bytesMax: number = largeBytesMax,
+  mediumBytes: number = mediumBytesMax,
+): LargeBodies => new ReservedBytes(bytesMax, mediumBytes)
+
+/** The memory that each of several processes has for large bodies. */
+export const largeBoundsOf = (processes: number) => ({
+  bytesMax: Math.max(leastBytesMax, partOf(largeBytesMax, processes)),
+  signedMax: Math.max(leastSignedBytesMax, partOf(signedBytesMax, processes)),
+  mediumMax: Math.max(leastMediumBytesMax, partOf(mediumBytesMax, processes)),
+})
 
 class ReservedBytes implements LargeBodies {
   readonly #bytesMax: number
+  readonly #mediumBytesMax: number
   #held = 0
   readonly #owners = new WeakMap<ServerResponse, Names>()
   readonly #heldBy = new Map<string, number>()
@@ -68,8 +83,9 @@ class ReservedBytes implements LargeBodies {
   /** Payloads that are being sent, and the number of their receivers. */
   readonly #sent = new Map<Buffer, number>()
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, mediumBytes: number) {
     this.#bytesMax = bytesMax
+    this.#mediumBytesMax = mediumBytes
   }
 
   ownedBy(response: ServerResponse, owner: string, caller?: string): void {
@@ -127,7 +143,7 @@ class ReservedBytes implements LargeBodies {
   }
 
   #mostFor(bytes: number): number {
-    return bytes > mediumMax ? this.#bytesMax : this.#bytesMax + mediumBytesMax
+    return bytes > mediumMax ? this.#bytesMax : this.#bytesMax + this.#mediumBytesMax
   }
 
   /**
