@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildApp } from '../../packages/server/src/app.ts'
+import { startProcesses } from '../../packages/server/src/cli/serve/processes/processes.ts'
 import { readConfig } from '../../packages/server/src/config.ts'
 import { openDeps } from '../../packages/server/src/deps.ts'
 import { unlimited } from '../../packages/server/src/gate/principal.ts'
@@ -58,6 +59,15 @@ if (values['without-audit'] || workspaceId !== undefined) {
   process.once('SIGTERM', async () => {
     await app.close()
     await deps.close()
+  })
+} else if (config.processes > 1) {
+  const { connection } = outside
+  const end = () => process.exit(1)
+  const parts = { ...outside, direct: connection, dashboard: { kind: 'built' } as const }
+  const processes = await startProcesses({ ...parts, onSignal() {}, onBroken: end })
+  process.once('SIGTERM', async () => {
+    await processes.close()
+    process.exit(0)
   })
 } else {
   const service = await startService(outside)

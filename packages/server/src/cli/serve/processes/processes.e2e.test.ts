@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { figuresOf } from '../../../../test/figures.ts'
 import { Installation, looksLikeStack, type Serving } from '../../../../test/installation.ts'
@@ -65,9 +66,7 @@ async function placeOf(service: Serving, { headers }: Heard): Promise<number> {
   const id = headers['x-request-id']
   let place: number | undefined
   await until(() => {
-    place = linesOf(service).find(
-      line => line.request_id === id || line.req_id === id || line.id === id,
-    )?.worker
+    place = linesOf(service).find(line => line.request_id === id)?.worker
     return place !== undefined
   }, `the request ${id} is logged`)
   return place ?? 0
@@ -79,6 +78,8 @@ describe('several processes', () => {
   before(async () => {
     installation = new Installation(settings)
     service = await installation.serve()
+    // The line comes a moment after the one for people.
+    await until(() => linesOf(service).some(({ msg }) => msg === 'listening'))
   })
   after(() => installation.remove())
 
@@ -139,6 +140,25 @@ describe('several processes', () => {
     })
     const most = connectionsOfAll(readConfig(settings).config)
     assert.ok(backends.length > 4 && backends.length <= most, `${backends.length} of ${most}`)
+  })
+
+  test('each letter is sent once, by one of them', async () => {
+    const client = clientOf(service.url, false)
+    const mail = join(installation.dataDir, 'mail')
+    const people = Array.from({ length: 4 }, (_, i) => `person-${i}@example.com`)
+    for (const email of people) {
+      const body = { email, password: 'a walk in the park' }
+      assert.equal((await client('POST', '/v1/auth/users', { body })).status, 202)
+    }
+    const lettersTo = (email: string) =>
+      readdirSync(mail)
+        .filter(name => name.endsWith('.eml'))
+        .filter(name => readFileSync(join(mail, name), 'utf8').includes(`\nTo: ${email}`)).length
+    await until(async () => {
+      const waiting = (await readFigures(service)).get('keyrail_mail_queue_messages{state="waiting"}')
+      return waiting === 0 && people.every(email => lettersTo(email) > 0)
+    })
+    for (const email of people) assert.equal(lettersTo(email), 1, email)
   })
 
   test('one that is killed is replaced, is counted, and nothing that was confirmed is lost', async () => {
@@ -240,6 +260,22 @@ describe('several processes that cannot start', () => {
     assert.match(err, new RegExp(`127.0.0.1:${port} is in use by another program`))
     assert.ok(!looksLikeStack(err))
     assert.deepEqual(installation.postgresPids(), [])
+  })
+
+  test('with a drain delay none is ready, all serve on, and a second signal ends the delay', async () => {
+    const service = await installation.serve({ SERVICE_DRAIN_DELAY_S: '300' })
+    const client = clientOf(service.url, false)
+    service.child.kill('SIGTERM')
+    await until(async () => {
+      const asked = [1, 2, 3, 4].map(() => client('GET', '/readyz'))
+      return (await Promise.all(asked)).every(({ status }) => status === 503)
+    })
+    assert.equal((await client('GET', '/healthz')).status, 200)
+    await until(() => {
+      service.child.kill('SIGTERM')
+      return service.output.out.includes('"msg":"stopped"')
+    })
+    assert.equal((await service.ended).code, 0)
   })
 
   test('processes that end as soon as they serve are given up, and the service ends with an error', async () => {
