@@ -12,7 +12,7 @@ test('each process has its part of what settings give one process, and the rest 
   const own = configOfWorker(config)
   assert.deepEqual(own, {
     ...config,
-    databasePool: 1,
+    databasePool: 2,
     maxConnections: 6_250,
     maxHeldPolls: 0,
     maxHeldPollsPerWorkspace: 2_500,

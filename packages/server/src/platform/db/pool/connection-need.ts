@@ -11,13 +11,19 @@ const otherConnections = 1 + 1 + 1 + 1 + 2 + errandsMost
 /** How many connections a process opens at most. Through a pooler, hints need one more. */
 export const connectionsOf = (poolSize: number): number => poolSize + laneConnections + otherConnections
 
+/** With one, a transaction that waits would hold up all others of its process. */
+const leastPool = 2
+
+/** The connections of the pool in each process. */
+export const poolOf = ({ databasePool, processes }: PoolOfProcesses): number =>
+  processes === 1 ? databasePool : Math.max(leastPool, partOf(databasePool, processes))
+
 /** How many connections the processes open at most that share a port, and with it the connections of the pool. */
-export const connectionsOfAll = ({ databasePool, processes }: PoolOfProcesses): number =>
-  processes * connectionsOf(partOf(databasePool, processes))
+export const connectionsOfAll = (of: PoolOfProcesses): number => of.processes * connectionsOf(poolOf(of))
 
 /** The same while a rolling restart runs one more. */
-export const connectionsInRoll = ({ databasePool, processes }: PoolOfProcesses): number =>
-  (processes + (processes === 1 ? 0 : 1)) * connectionsOf(partOf(databasePool, processes))
+export const connectionsInRoll = (of: PoolOfProcesses): number =>
+  (of.processes + (of.processes === 1 ? 0 : 1)) * connectionsOf(poolOf(of))
 
 export interface PoolOfProcesses {
   /** Of all processes together. */
@@ -35,6 +41,6 @@ export function servicesFor(free: number, of: PoolOfProcesses): { need: number; 
 /** The most processes of which one more fits too, the one that replaces another in a rolling restart; at least 1. */
 export function mostProcesses(free: number, { databasePool, processes }: PoolOfProcesses): number {
   for (let most = processes; most > 1; most -= 1)
-    if ((most + 1) * connectionsOf(partOf(databasePool, most)) <= free) return most
+    if (connectionsInRoll({ databasePool, processes: most }) <= free) return most
   return 1
 }
