@@ -16,7 +16,7 @@ const CONNECTIONS = 64
 const NODES = 256
 
 export const bench: Bench = {
-  name: 'G30',
+  name: 'G32',
   title: 'Checks and unchanged polls of two processes on one port, against one process',
   goal: [
     { metric: 'CPU us a check', direction: 'at most', floor: 1.2, moonshot: 1.05 },
