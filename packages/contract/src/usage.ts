@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from './schema.ts'
 import { Env, strictObject, Timestamp, Uuid } from './shared.ts'
+import type { ServiceVerdict } from './verdicts.ts'
 
 /** Requests counted by a vendor's servers: those that passed, by key and hour, and those refused, by reason and hour. */
 
@@ -42,14 +43,14 @@ export const TakenUsageReport = strictObject({
 })
 export type TakenUsageReport = Static<typeof TakenUsageReport>
 
-/** Why requests are refused: the codes of the SDK's verdicts that say something about a key. */
+/** Why requests are refused: the codes of verdicts that say something about a key. */
 export const refusalReasons = [
   'unknown_key',
   'revoked_key',
   'expired_key',
   'insufficient_scope',
   'rate_limited',
-] as const
+] as const satisfies readonly ServiceVerdict[]
 export type RefusalReason = (typeof refusalReasons)[number]
 
 const RefusalRecord = strictObject({

@@ -1,3 +1,4 @@
+import { refusalStatus } from '@keyrail/contract/verdicts'
 import { type HttpProblem, httpProblem } from '../http/problem.ts'
 import type { RefusalCode, Refused } from '../verify/verdict.ts'
 import type { CredentialFault } from './credential.ts'
@@ -23,17 +24,12 @@ export function toHttpRefusal(
     fault?: CredentialFault | undefined
   } = {},
 ): HttpRefusal {
-  const status = statusOf(code)
+  const status = refusalStatus(code)
   const detail = detailOf(code, message, wayToSend([header].flat()), fault)
   const headers =
     status === 503 ? { 'retry-after': RETRY_AFTER } : { 'www-authenticate': challenge(code, scopes) }
   const more = code === 'insufficient_scope' ? { scopes } : {}
   return { ...httpProblem(status, code, detail, { headers, more }), status }
-}
-
-function statusOf(code: RefusalCode): HttpRefusal['status'] {
-  if (code === 'insufficient_scope') return 403
-  return code === 'not_ready' || code === 'stale' || code === 'not_held' ? 503 : 401
 }
 
 /** Without credentials the challenge has no error (RFC 6750 §3.1). */

@@ -1,17 +1,14 @@
+import { refusalsByCause } from '@keyrail/contract/verdicts'
 import type { Records } from '../store/records.ts'
 import { type Refused, refused } from './verdict.ts'
 
 /** About 100 bytes each, so 1 MB at most. */
 const KEYS_MAX = 10_000
 
-/** By the `cause` of a tombstone. A deleted tenant has lost its right to the key, so its keys count as revoked. */
-export const refusalBy: ReadonlyMap<string, Refused> = new Map([
-  ['revoked', refused.revoked_key],
-  ['expired', refused.expired_key],
-  ['deleted', refused.revoked_key],
-  ['disabled', refused.disabled_key],
-  ['suspended', refused.suspended_tenant],
-])
+/** By the `cause` of a tombstone. */
+export const refusalBy: ReadonlyMap<string, Refused> = new Map(
+  Object.entries(refusalsByCause).map(([cause, code]) => [cause, refused[code]]),
+)
 
 /**
  * Why keys have ended: those that this node held, and others whose cause the service gave. The feed names a revoked key only to

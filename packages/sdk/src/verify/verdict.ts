@@ -1,3 +1,4 @@
+import { keyRefusals } from '@keyrail/contract/verdicts'
 import type { Whose } from '../store/labels.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 
@@ -5,20 +6,7 @@ import type { RateLimit } from '../store/rate-limits.ts'
  * Why a key is refused. Codes are for programs and never change their meaning. If several reasons apply, the verdict is the
  * first of them in this list.
  */
-export const refusals = {
-  missing_key: 'No API key was presented',
-  malformed_key: 'This is not an API key: its form or its checksum is wrong',
-  wrong_env: 'The API key belongs to the other environment',
-  not_ready: 'No keys are loaded, so none can be verified',
-  stale: 'The API keys held here were not confirmed recently enough',
-  not_held: 'The API key is not held here, and not all keys are',
-  unknown_key: 'The API key is unknown or revoked',
-  revoked_key: 'The API key has been revoked',
-  disabled_key: 'The API key is disabled',
-  suspended_tenant: 'The account that the API key belongs to is suspended',
-  expired_key: 'The API key has expired',
-  insufficient_scope: 'The API key lacks a required scope',
-} as const
+export const refusals = keyRefusals
 
 /** The codes of refusals. */
 export type RefusalCode = keyof typeof refusals
