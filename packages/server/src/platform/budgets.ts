@@ -17,6 +17,8 @@ export interface Budgets {
    * For the record of a node that polls. The poll goes on without the record, so that a slow disk keeps no policy from a node.
    */
   readonly nodeNoteMs: number
+  /** How long a count of requests waits in memory before it is written. A process that is killed loses the counts of so long. */
+  readonly countsMs: number
   /**
    * How long a closing process has, after its last request, to write its remaining data and to end its connections. Longer than
    * mail being sent needs to end, and short enough that a process with a store that hangs ends within ten seconds.
@@ -31,5 +33,6 @@ export const serviceBudgets: Budgets = {
   laneLockMs: 1_000,
   watchdogMs: 800,
   nodeNoteMs: 500,
+  countsMs: 5_000,
   closeMs: 7_000,
 }

@@ -1,13 +1,17 @@
 /**
  * Usage of keys, and requests that were refused. `reports.ts` takes reports of nodes: `report-lane.ts` adds each once,
- * with `statements.ts`; `refusals.ts` with `refusals-sql.ts` does so for refusals. `actions.ts` answers reads, `tops.ts`
- * the largest, `key-usage.ts` and `figures.ts` are what other rooms may show.
+ * with `statements.ts`; `refusals.ts` with `refusals-sql.ts` does so for refusals. `own-counts.ts` counts what this
+ * process judges itself. `actions.ts` answers reads, `tops.ts` the largest, `key-usage.ts` and `figures.ts` are what other rooms may show.
  */
 
 import type { Room } from '../gate/room.ts'
+import type { Budgets } from '../platform/budgets.ts'
 import type { Statement } from '../platform/db/connection.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
+import type { MakeId } from '../platform/ids.ts'
+import type { Logger } from '../platform/observe/log.ts'
+import { OwnCounts } from './own-counts.ts'
 import { openReports } from './reports.ts'
 import { routes } from './routes.ts'
 import { removeDays, removeHours, removeMonths, removeRefusals, removeReports } from './sql.ts'
@@ -30,8 +34,19 @@ export const pruneUsageDays = chore('usage days', removeDays)
 /** Deletes refusals after 91 days, too. */
 export const pruneRefusals = chore('refusals', removeRefusals)
 
+interface Outside {
+  readonly lanes: Lanes
+  readonly makeId: MakeId
+  readonly budgets: Pick<Budgets, 'requestMs' | 'countsMs'>
+  readonly log: Logger
+}
+
 export const usage = {
   routes,
-  open: ({ lanes }: { lanes: Lanes }) => ({ usageReports: openReports(lanes) }),
+  open({ lanes, makeId, budgets, log }: Outside) {
+    const usageReports = openReports(lanes)
+    return { usageReports, ownCounts: new OwnCounts({ reports: usageReports, makeId, budgets, log }) }
+  },
+  close: ({ ownCounts }: { readonly ownCounts: OwnCounts }) => ownCounts.close(),
   chores: () => [pruneUsageReports, pruneUsageHours, pruneUsageMonths, pruneUsageDays, pruneRefusals],
 } satisfies Room
