@@ -2,6 +2,14 @@ import type { Static } from 'typebox'
 import { Type } from './schema.ts'
 import { Env, ListedError, nullable, oneOf, RateLimits, strictObject, Uuid } from './shared.ts'
 
+/** How much a request takes from every limit. */
+export const Cost = Type.Integer({
+  minimum: 0,
+  maximum: 1_000,
+  default: 1,
+  description: 'How much the request takes from every limit. 0 checks without taking.',
+})
+
 /**
  * The rate-limit check, called once per request of a tenant. Spec, "Rate-limit check". The ids name counters of the
  * caller's workspace only; the request carries the limits.
@@ -11,21 +19,14 @@ export const RateLimitCheck = strictObject({
   env: Env,
   key_id: Type.Optional({ ...nullable(Uuid), default: null }),
   tenant_id: Type.Optional({ ...nullable(Uuid), default: null }),
-  cost: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 1_000,
-      default: 1,
-      description: 'How much the request takes from every limit. 0 checks without taking.',
-    }),
-  ),
+  cost: Type.Optional(Cost),
   limits: { ...RateLimits, minItems: 1 } as typeof RateLimits,
 })
 export type RateLimitCheck = Static<typeof RateLimitCheck>
 
 const Milliseconds = Type.Integer({ minimum: 0 })
 
-const LimitState = strictObject({
+export const LimitState = strictObject({
   id: Type.String(),
   limit: Type.Integer(),
   window_ms: Type.Integer(),
@@ -38,6 +39,13 @@ const LimitState = strictObject({
 
 /** A structured-field List (RFC 9651), by draft-ietf-httpapi-ratelimit-headers. */
 const HeaderText = Type.String({ examples: ['"burst";q=100;w=60'] })
+
+/** The headers of a verdict, which a vendor's server may send on. */
+export const rateLimitHeaders = {
+  'RateLimit-Policy': HeaderText,
+  RateLimit: { ...HeaderText, examples: ['"burst";r=50;t=30'] },
+  'Retry-After': Type.Optional(Type.String({ description: 'Whole seconds, at least 1.' })),
+}
 
 export const RateLimitVerdict = strictObject({
   object: Type.Literal('ratelimit_check'),
@@ -57,11 +65,7 @@ export const RateLimitVerdict = strictObject({
         'How many nodes have checked limits of the project and environment within 90 s, at least: nodes may ask other processes of the service. Only for a request that names its node in the header `Keyrail-Node`.',
     }),
   ),
-  headers: strictObject({
-    'RateLimit-Policy': HeaderText,
-    RateLimit: { ...HeaderText, examples: ['"burst";r=50;t=30'] },
-    'Retry-After': Type.Optional(Type.String({ description: 'Whole seconds, at least 1.' })),
-  }),
+  headers: strictObject(rateLimitHeaders),
 })
 export type RateLimitVerdict = Static<typeof RateLimitVerdict>
 

@@ -65,6 +65,23 @@ test('a key is found by itself, by its name and by its status', async () => {
   assert.deepEqual([project?.id, tenant?.id], [vendor.projectId, vendor.tenantId])
 })
 
+test('a key is verified by one call, which is not repeated and names no key in an error', async () => {
+  const limit = { id: 'month', limit: 1, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
+  const { id, key = '' } = await issue({ scopes: ['a'], meta: { own_name: 1 }, rate_limits: [limit] })
+  const { projectId } = vendor
+  const verified = await admin.keys.verify({ key, projectId, scopes: ['a'] })
+  assert.deepEqual([verified.valid, verified.code, verified.key?.id], [true, 'valid', id])
+  assert.deepEqual([verified.key?.meta, verified.limits[0]?.remaining], [{ own_name: 1 }, 0])
+  assert.equal(verified.headers['RateLimit-Policy'], '"month";q=1;w=2678400')
+  assert.equal((await admin.keys.verify({ key, projectId })).code, 'rate_limited')
+  assert.equal((await admin.keys.verify({ key: `${key}x`, projectId })).code, 'malformed_key')
+  const { admin: client, sent, instead } = open()
+  instead.push(away)
+  const lost = await failure(client.keys.verify({ key, projectId }))
+  assert.deepEqual([lost.code, sent.length], ['network_error', 1])
+  assert.ok(!inspect(lost, { depth: 9, showHidden: true }).includes(key.slice(10)))
+})
+
 test('an embed token is minted for one tenant', async () => {
   const { token, scopes } = await admin.embedTokens.create({
     projectId: vendor.projectId,
@@ -96,7 +113,9 @@ test('a list is read page by page to its end, and only as far as the caller iter
 const leftOut: Readonly<Record<string, string>> = {
   createWorkspace: 'takes the bootstrap token or a session, since no secret key exists yet',
 }
-/** Planes whose routes other parts of the SDK call with a secret key. */
+/** Routes of other planes with a method. */
+const besides = ['verifyKey']
+/** Planes whose other routes other parts of the SDK call with a secret key. */
 const elsewhere: Readonly<Record<string, string>> = {
   feed: 'createKeyring calls it',
   hot: 'createLimiter and createIdempotency call it',
@@ -120,7 +139,10 @@ test('every route of the vendor plane has exactly one method, whose comment name
   assert.deepEqual(documented.toSorted(), names.toSorted())
   const takesSecretKey = ({ access }: Route) => !access.open && access.credentials.includes('secret_key')
   const [covered, others] = [true, false].map(isVendor =>
-    routes.filter(route => takesSecretKey(route) && (route.plane === 'vendor') === isVendor),
+    routes.filter(
+      route =>
+        takesSecretKey(route) && (route.plane === 'vendor' || besides.includes(route.operation)) === isVendor,
+    ),
   ) as [Route<Deps>[], Route<Deps>[]]
   const uncovered = routes.filter(({ plane }) => plane === 'vendor').filter(route => !covered.includes(route))
   assert.deepEqual(

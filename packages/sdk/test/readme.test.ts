@@ -43,8 +43,8 @@ function table(name: string, heading: string): string[][] {
 
 /** Why a key ends, as the statements of the service write it into the feed. Types may name causes of other releases. */
 function causesSent(): string[] {
-  const statements = readFileSync(join(checkout, 'packages/server/src/policy/statements.ts'), 'utf8')
-  const causes = Array.from(statements.matchAll(/"cause":"(\w+)"/g), ([, cause = '']) => cause)
+  const statement = readFileSync(join(checkout, 'packages/server/src/policy/cause.ts'), 'utf8')
+  const causes = Array.from(statement.matchAll(/(?:then|else) '(\w+)'/g), ([, cause = '']) => cause)
   assert.ok(causes.includes('revoked'))
   return causes.toSorted()
 }

@@ -337,6 +337,60 @@ type KeyUsage = {
 		requestCount: number;
 	})[];
 };
+type KeyVerdict = {
+	object: "key_verdict";
+/** Whether the request may pass. */
+	valid: boolean;
+/** Why not. If several reasons apply, the first of this list. */
+	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
+/** Null unless `code` is `valid` or `rateLimited`. */
+	key: {
+		id: string;
+		tenantId: string;
+/** The own id that you gave the tenant. */
+		externalId: string;
+		env: Env;
+		scopes: string[];
+/** Null if it is longer than 2,048 bytes. */
+		meta: {
+			[name: string]: unknown;
+		} | null;
+		expiresAt: string | null;
+/** With the permission `policy:labels`, or without a list of permissions. */
+		name?: string | null;
+	} | null;
+/** The limits of the key after this request. Empty where none were checked. */
+	limits: ({
+		id: string;
+		limit: number;
+		windowMs: number;
+		algorithm: "sliding" | "fixed";
+		scope: "key" | "tenant";
+/** Whether the request fits this limit. */
+		allowed: boolean;
+/** How much of the limit is left after this request. */
+		remaining: number;
+/** Time until the current window ends. */
+		resetMs: number;
+	})[];
+/** Headers for your answer. Empty where no limits were checked. */
+	headers: {
+		"RateLimit-Policy"?: string;
+		RateLimit?: string;
+/** Whole seconds, at least 1. */
+		"Retry-After"?: string;
+	};
+};
+type KeyVerify = {
+	/** What the customer sent. It is not stored or logged. Any text has a verdict. */key: string;
+	projectId: string;
+/** Scopes that the key must have, compared exactly. */
+	scopes?: string[];
+/** The address of the customer, IPv4 or IPv6. No rule reads it yet. */
+	ip?: string;
+/** How much the request takes from every limit. 0 checks without taking. */
+	cost?: number;
+};
 type KeyUsageQuery = {
 	days?: number;
 };
@@ -410,7 +464,7 @@ type Overview = {
 type OverviewQuery = {
 	/** The environment of the keys, requests and nodes. Billable tenants are those of live. */env?: Env;
 };
-type Permission = "policy:read" | "policy:labels" | "ratelimit:check" | "idempotency:use" | "usage:report" | "usage:read" | "embed:mint" | "keys:read" | "keys:write" | "tenants:read" | "tenants:write" | "projects:read" | "projects:write" | "workspace:read" | "workspace:write" | "members:read" | "members:write" | "secret_keys:read" | "secret_keys:write" | "audit:read" | "overview:read";
+type Permission = "policy:read" | "policy:labels" | "keys:verify" | "ratelimit:check" | "idempotency:use" | "usage:report" | "usage:read" | "embed:mint" | "keys:read" | "keys:write" | "tenants:read" | "tenants:write" | "projects:read" | "projects:write" | "workspace:read" | "workspace:write" | "members:read" | "members:write" | "secret_keys:read" | "secret_keys:write" | "audit:read" | "overview:read";
 type Project = {
 	object: "project";
 	id: string;
@@ -526,7 +580,7 @@ type SecretKeyCreate = {
 	meta?: Meta$1;
 	expiresAt?: string;
 	permissions?: Permission[];
-/** `node`: what a server with the SDK needs. `embed`: minting embed tokens only. */
+/** `node`: what a server that verifies keys needs. `embed`: minting embed tokens only. */
 	preset?: "node" | "embed";
 	projectIds?: string[];
 /** IPv4 or IPv6 ranges, or single addresses. No bit may be set after the prefix. */
@@ -1403,6 +1457,14 @@ declare function openAdmin(): {
 		get: (id: string, options?: CallOptions) => Promise<Key>;
 /** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
 		identify: (key: string, options?: CallOptions) => Promise<Key>;
+		/**
+		 * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
+		 * default, since a call without an answer may have been charged. A keyring verifies without a call.
+		 */
+		verify: (body: KeyVerify, {
+			maxRetries,
+			...more
+		}?: CallOptions) => Promise<KeyVerdict>;
 /** `PATCH /v1/keys/:id` */
 		update: (id: string, body: KeyUpdate, options?: CallOptions) => Promise<Key>;
 /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
@@ -1603,4 +1665,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateVerdict, HeldClaim, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateVerdict, HeldClaim, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };

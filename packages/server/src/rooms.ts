@@ -16,6 +16,7 @@ import { secretKeys } from './secret-keys/room.ts'
 import { securityEvents } from './security-events/room.ts'
 import { tenants } from './tenants/room.ts'
 import { usage } from './usage/room.ts'
+import { verify } from './verify/room.ts'
 import { workspace } from './workspace/room.ts'
 
 /** The rooms of the service, in the order of the API reference. A room opens after those that it needs. */
@@ -33,6 +34,7 @@ export const rooms = [
   ratelimit,
   idempotency,
   usage,
+  verify,
   overview,
   leaks,
   audit,

@@ -152,11 +152,11 @@ test('a list never shows rows of another workspace', async () => {
 const isFound = (row: { request_count?: number }) => row.request_count !== 0
 
 /** The status for an id that does not exist. */
-function refusalOf({ plane }: Route, field: string, required: boolean): number {
+function refusalOf({ plane, operation }: Route, field: string, required: boolean): number {
   // The response does not reveal which workspaces exist, only that the person is not a member of this one.
   if (field === 'workspace_id') return 403
-  // The hot plane does not look ids up: they only name counters within the caller's workspace.
-  return required && plane !== 'hot' ? 404 : 200
+  // The hot plane looks up the project of a key. Other ids only name counters within the caller's workspace.
+  return required && (plane !== 'hot' || operation === 'verifyKey') ? 404 : 200
 }
 
 /**

@@ -99,6 +99,7 @@ const askAs = (token: string, { method }: Route, { url, body }: { url: string; b
 const ofAnother: Record<string, [status: number, code?: string]> = {
   getPolicySnapshot: [404, 'not_found'],
   getPolicyDelta: [404, 'not_found'],
+  verifyKey: [404, 'not_found'],
   checkRateLimits: [404, 'not_found'],
   reportRefusals: [404, 'not_found'],
   createEmbedToken: [404, 'not_found'],

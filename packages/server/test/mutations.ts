@@ -235,7 +235,7 @@ export const auditedMutations: Record<string, PrepareMutation> = {
 /** Routes with an unsafe method that write no audit row, by `operation`, with the reason. */
 const unauditedMutations: Record<string, string> = {
   checkRateLimits: 'called once per request of a vendor’s customers: no audit row, no workspace lock',
-  checkRateLimitsOfMany: 'as the check of rate limits',
+  ...{ checkRateLimitsOfMany: 'as the check of rate limits', verifyKey: 'as the check of rate limits' },
   ...{ claimIdempotency: 'as the check of rate limits', claimIdempotencyOfMany: 'as one claim' },
   completeIdempotency: 'as the check of rate limits',
   releaseIdempotency: 'as the check of rate limits',

@@ -37,6 +37,7 @@ const others: Record<string, string> = {
   external_id: 'an id of the vendor’s own system',
   'origins.*': 'must equal a registered origin',
   'allowed_cidrs.*': 'is parsed',
+  ip: 'is parsed',
   reason: 'nothing may keep a person from revoking a key',
   password: 'a secret',
   current_password: 'a secret',

@@ -44,6 +44,7 @@ export const betweenRooms: Record<string, string[]> = {
   'security-events': [],
   tenants: ['audit/append', 'audit/changes', 'keys/cascade', 'policy/changes'],
   usage: ['keys/find-tenant'],
+  verify: ['policy/cause', 'ratelimit/actions', 'usage/own-counts'],
   workspace: [
     'audit/append',
     'audit/changes',

@@ -69,6 +69,11 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
     ],
   }),
   identifyKey: async (vendor, harness) => ({ key: (await issueKey(harness, vendor)).key }),
+  verifyKey: async (vendor, harness) => ({
+    key: (await issueKey(harness, vendor)).key,
+    project_id: vendor.projectId,
+    cost: 0,
+  }),
   createEmbedToken: async ({ projectId, tenantId }) => ({
     project_id: projectId,
     tenant_id: tenantId,

@@ -15,6 +15,7 @@ import type { secretKeyRoutes } from './secret-keys.ts'
 import type { securityEventRoutes } from './security-events.ts'
 import type { tenantRoutes } from './tenants.ts'
 import type { usageRoutes } from './usage.ts'
+import type { verifyRoutes } from './verify.ts'
 import type { workspaceRoutes } from './workspace.ts'
 
 /**
@@ -37,4 +38,5 @@ export type Routes = typeof auditRoutes &
   typeof securityEventRoutes &
   typeof tenantRoutes &
   typeof usageRoutes &
+  typeof verifyRoutes &
   typeof workspaceRoutes

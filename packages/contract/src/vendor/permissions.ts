@@ -5,11 +5,12 @@ import { oneOf } from '../shared.ts'
 /**
  * What a secret key may be limited to. Each route that accepts a secret key names one of them. None implies another:
  * `keys:write` changes keys and does not list them. `policy:labels` opens no route: with it, the feed that `policy:read` opens has
- * names, and the `meta` of tenants.
+ * names, and the `meta` of tenants, and verdicts on keys have names.
  */
 export const permissions = [
   'policy:read',
   'policy:labels',
+  'keys:verify',
   'ratelimit:check',
   'idempotency:use',
   'usage:report',
@@ -35,14 +36,14 @@ export type Permission = Static<typeof Permission>
 
 /** Named sets of permissions. A key stores the permissions of its preset, not the name. */
 export const presets = {
-  /** For a server with the SDK. Does not create, change or show keys. */
-  node: ['policy:read', 'ratelimit:check', 'idempotency:use', 'usage:report'],
+  /** For a server that verifies keys, with the SDK or by HTTP. Does not create, change or list keys. */
+  node: ['policy:read', 'keys:verify', 'ratelimit:check', 'idempotency:use', 'usage:report'],
   /** For a server that mints embed tokens for its pages. */
   embed: ['embed:mint'],
 } as const satisfies Record<string, readonly Permission[]>
 export type Preset = keyof typeof presets
 export const Preset = oneOf(Object.keys(presets) as Preset[], {
-  description: '`node`: what a server with the SDK needs. `embed`: minting embed tokens only.',
+  description: '`node`: what a server that verifies keys needs. `embed`: minting embed tokens only.',
 })
 
 export const Permissions = Type.Array(Permission, {

@@ -10,9 +10,9 @@ import type { AdminRequest, CallOptions, KeyedOptions } from './request.ts'
  * The routes of the contract, as types only: a call names its route, and the compiler compares the rest of the call with the
  * declaration of the route. The published package needs no contract.
  */
-export type RouteName = {
-  [Name in keyof Routes]: Routes[Name] extends { plane: 'vendor' } ? Name : never
-}[keyof Routes]
+export type RouteName =
+  | { [Name in keyof Routes]: Routes[Name] extends { plane: 'vendor' } ? Name : never }[keyof Routes]
+  | 'POST /v1/keys/verify'
 
 type Answer<Name extends RouteName> = Camel<Static<Routes[Name]['answer']>>
 

@@ -156,7 +156,7 @@ test('a refused field has the path and the names of the caller, except in opaque
     [
       () => admin.secretKeys.create({ env: 'live', permissions: ['x' as 'keys:read'] }),
       'permissions.0',
-      /secret_keys:write/,
+      /secret_keys:read/,
     ],
     [
       () => admin.auditLogs.export({ afterSeq: -1 })[Symbol.asyncIterator]().next() as Promise<unknown>,

@@ -221,6 +221,12 @@ const keyCalls = ({ call, change, create, list, one, read }: Calls) => ({
   /** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
   identify: (key: string, options?: CallOptions): Promise<t.Key> =>
     call('POST /v1/keys/identify', { object: 'api_key', body: { key }, options }),
+  /**
+   * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
+   * default, since a call without an answer may have been charged. A keyring verifies without a call.
+   */
+  verify: (body: t.KeyVerify, { maxRetries = 0, ...more }: CallOptions = {}): Promise<t.KeyVerdict> =>
+    call('POST /v1/keys/verify', { object: 'key_verdict', body, options: { ...more, maxRetries } }),
   /** `PATCH /v1/keys/:id` */
   update: change('PATCH /v1/keys/:id', 'api_key') as (
     id: string,

@@ -14,6 +14,7 @@ import type * as secretKeys from '@keyrail/contract/vendor/secret-keys'
 import type * as tenants from '@keyrail/contract/vendor/tenants'
 import type * as usage from '@keyrail/contract/vendor/usage'
 import type * as workspace from '@keyrail/contract/vendor/workspace'
+import type * as verify from '@keyrail/contract/verify'
 import type { Static } from 'typebox'
 import type { Camel } from './names.ts'
 
@@ -61,6 +62,8 @@ export type KeyExamples = Camel<Static<typeof overview.KeyExamples>>
 export type KeyList = Camel<Static<typeof keys.KeyList>>
 export type KeyUpdate = Camel<Static<typeof keys.KeyUpdate>>
 export type KeyUsage = Camel<Static<typeof usage.KeyUsage>>
+export type KeyVerdict = Camel<Static<typeof verify.KeyVerdict>>
+export type KeyVerify = Camel<Static<typeof verify.KeyVerify>>
 export type KeyUsageQuery = Camel<Static<typeof usage.KeyUsageQuery>>
 export type Member = Camel<Static<typeof members.Member>>
 export type MemberList = Camel<Static<typeof members.MemberList>>

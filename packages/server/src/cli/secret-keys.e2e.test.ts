@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { presets } from '@keyrail/contract/vendor/permissions'
 import { ask, Installation, looksLikeStack, type Serving } from '../../test/installation.ts'
 
 describe('keyrail secret-keys create', () => {
@@ -66,7 +67,7 @@ describe('keyrail secret-keys create', () => {
     const cidrs = ['--cidr', '127.0.0.0/8', '--cidr', '::ffff:10.0.0.0/104']
     const { out, err } = await made('admin', '--preset', 'node', '--project', project, ...cidrs)
     const node = JSON.parse(out || err)
-    assert.deepEqual(node.permissions, ['policy:read', 'ratelimit:check', 'idempotency:use', 'usage:report'])
+    assert.deepEqual(node.permissions, presets.node)
     assert.deepEqual([node.project_ids, node.allowed_cidrs], [[project], ['127.0.0.0/8', '10.0.0.0/8']])
     const feed = await ask(`${service.url}/v1/policy/snapshot?project_id=${project}`, { token: node.key })
     assert.equal(feed?.status, 200)

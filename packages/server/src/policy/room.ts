@@ -1,7 +1,7 @@
 /**
  * What nodes need to verify keys. `changes.ts` raises versions and floors, `raise.ts` all of them. `snapshot.ts` and
  * `delta.ts` answer polls with `page-body.ts`; `scope.ts` is what a poll sees, `features.ts` what a node understands,
- * `statements.ts` the rows for it. `polls.ts` reads credential and head together, `heads.ts` the head alone, `pages.ts`
+ * `statements.ts` the rows for it, `cause.ts` why a key has ended. `polls.ts` reads credential and head together, `heads.ts` the head alone, `pages.ts`
  * shares what is encoded once. `watch.ts` and `waits.ts` hold polls, `held-places.ts` bounds them. `nodes.ts` keeps what
  * each node acknowledged, `unwritten-nodes.ts` what could not be written, `live.ts` which nodes live, `fleet.ts` lists
  * them, `propagation.ts` waits for them. `service.ts` opens all of that, `reading.ts` counts nodes, `upkeep.ts` forgets

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { isActiveKeySql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
+import { causeSql } from './cause.ts'
 import type { Feature, Features } from './features.ts'
 
 /**
@@ -129,10 +130,8 @@ const withTenants = (tenant: string) => `, named as (
     from found f join tenants t on t.workspace_id = $1 and t.id = f.tenant_id
   )`
 
-/** Why a key is no longer active. A key that this node cannot verify has no cause. */
-const cause = `case when k.revoked_at is not null
-    then case when k.revoked_reason in ('tenant_deleted', 'project_deleted') then ',"cause":"deleted"' else ',"cause":"revoked"' end
-    when k.expires_at <= service_now() then ',"cause":"expired"' end`
+/** A key that this node cannot verify has no cause. */
+const cause = `',"cause":"' || ${causeSql()} || '"'`
 
 /**
  * The changes after a version, each key once and as it is now, in one statement, so that the new version matches them.

@@ -9,17 +9,23 @@ import { assertEnvReach } from '../gate/access.ts'
 import { answerEach, type ListedCalls, underPath } from '../gate/listed-calls.ts'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
+import type { Deadline } from '../platform/concurrency/deadline.ts'
 import { compile } from '../platform/http/validate.ts'
 import { toVerdict } from './answer.ts'
 import type { CheckingNodes } from './checking-nodes.ts'
+import type { Check } from './fold.ts'
 import type { CounterStore } from './store.ts'
 
-/** What the routes of this room need from outside; `deps.ts` provides it. */
-export interface RatelimitNeeds {
+/** What charging limits needs. */
+export interface ChargeNeeds {
   readonly counters: Pick<CounterStore, 'check'>
+  readonly countRateLimit: (verdict: 'allowed' | 'denied') => void
+}
+
+/** What the routes of this room need from outside; `deps.ts` provides it. */
+export interface RatelimitNeeds extends ChargeNeeds {
   readonly checkingNodes: Pick<CheckingNodes, 'note'>
   readonly listedChecks: Pick<ListedCalls, 'enter'>
-  readonly countRateLimit: (verdict: 'allowed' | 'denied') => void
 }
 
 type Asking = Pick<Call<VendorPrincipal, unknown, unknown>, 'principal' | 'deadline' | 'header'>
@@ -40,12 +46,25 @@ export async function answerCheck(
     cost: body.cost ?? 1,
     rules: body.limits,
   }
-  const verdict = toVerdict(check, await counters.check(check, deadline))
-  countRateLimit(verdict.allowed ? 'allowed' : 'denied')
+  const verdict = await chargeLimits({ counters, countRateLimit }, check, deadline)
   const node = header('keyrail-node')
   // A header that is no node id is no reason to refuse a check.
   if (node === undefined || !nodeIdPattern.test(node)) return verdict
   return { ...verdict, nodes: checkingNodes.note(check, node) }
+}
+
+/**
+ * Charges a request to all of its limits, or to none.
+ * @throws {Refusal} `counter_limit_reached`, `unavailable`
+ */
+export async function chargeLimits(
+  { counters, countRateLimit }: ChargeNeeds,
+  check: Check,
+  deadline: Deadline,
+): Promise<RateLimitVerdict> {
+  const verdict = toVerdict(check, await counters.check(check, deadline))
+  countRateLimit(verdict.allowed ? 'allowed' : 'denied')
+  return verdict
 }
 
 const validate = compile(RateLimitCheck, 'check')

@@ -92,7 +92,7 @@ function Form({ onClose, onCreated }: CreateSecretKeyProps) {
       />
       <Radio.Group label="What it may do" {...form.getInputProps('rights')}>
         <Stack gap="xs" mt={4}>
-          <Radio value="node" label="Verify keys" description="For a server with the SDK" />
+          <Radio value="node" label="Verify keys" description="For a server, with the SDK or by HTTP" />
           <Radio value="embed" label="Mint embed tokens" description="For a server whose pages embed keys" />
           <Radio
             value="all"

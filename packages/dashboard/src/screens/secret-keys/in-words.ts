@@ -19,9 +19,13 @@ export function rightsOf(
 function actionsOf(given: readonly Permission[] | null): string {
   if (given === null) return 'All of its role'
   if (isSame(given, presets.node)) return 'Verify keys'
+  if (isSame(given, olderNode)) return 'Verify keys with the SDK'
   if (isSame(given, presets.embed)) return 'Mint embed tokens'
   return given.length === 1 ? String(given[0]) : `${given.length} permissions`
 }
+
+/** The preset `node` before keys could be verified by HTTP. Keys keep the permissions that they were made with. */
+const olderNode = presets.node.filter(permission => permission !== 'keys:verify')
 
 const isSame = (one: readonly Permission[], other: readonly Permission[]) =>
   one.length === other.length && other.every(permission => one.includes(permission))

@@ -3,7 +3,8 @@ import type { Permission } from '@keyrail/contract/vendor/permissions'
 /** What a secret key with a permission may do, in the order of the form. */
 export const permissionWords: Record<Permission, string> = {
   'policy:read': 'Follow the feed: hashes, scopes, limits and expiry of keys',
-  'policy:labels': 'See names, and the metadata of tenants, in the feed',
+  'policy:labels': 'See names, and the metadata of tenants, in the feed and in verdicts',
+  'keys:verify': 'Verify keys by HTTP',
   'ratelimit:check': 'Charge rate limits',
   'idempotency:use': 'Execute a request once',
   'usage:report': 'Report how often keys are used',

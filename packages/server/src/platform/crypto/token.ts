@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { Env } from '@keyrail/contract/shared'
 
 /**
  * The form of every credential: `<prefix>_<32 base62><6 base62>`. The 32 characters are 190 random bits. The
@@ -25,6 +26,15 @@ export function drawToken(prefix: string, randomBytes: (size: number) => Buffer)
 /** Whether a string has the form and the checksum of a credential. It may still be unknown or revoked. */
 export function isWellFormedToken(token: string): boolean {
   return shape.test(token) && checksum(token.slice(0, -6)) === token.slice(-6)
+}
+
+/** The end of an API key or a secret key; a session has no environment. */
+const withEnv = /_(live|test)_[0-9A-Za-z]{38}$/
+
+/** The environment in an API key's text; null when the text cannot be one, because of its form or its checksum. */
+export function envOfKey(text: string): Env | null {
+  const [, env] = withEnv.exec(text) ?? []
+  return env !== undefined && isWellFormedToken(text) ? (env as Env) : null
 }
 
 /** SHA-256 of the whole credential: the form in which a credential is stored, found and compared. */
