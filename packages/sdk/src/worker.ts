@@ -29,7 +29,16 @@ export {
 } from './limits/limit.ts'
 export type { PrepayOptions } from './limits/prepay.ts'
 export type { LimitNumbers, LimitSource, LimitVerdict } from './limits/verdict.ts'
-export type { GateCode, GateVerdict, RefusalShape } from './protect/gate-options.ts'
+export type { HttpAnswer } from './protect/exchange.ts'
+export type { Admission } from './protect/gate.ts'
+export type {
+  GateCode,
+  GateOptions,
+  GateVerdict,
+  RefusalShape,
+  RouteRequirements,
+} from './protect/gate-options.ts'
+export { createGate, type GateRequest, type RequestGate } from './protect/request-gate.ts'
 export type { KeyrailErrorCode } from './runtime/error-codes.ts'
 export {
   type FieldFault,

@@ -1167,8 +1167,6 @@ interface LimiterStats {
  * @throws TypeError naming a missing or wrong option
  */
 declare const createLimiter: (options?: LimiterOptions) => Limiter;
-/** Why a request is not executed, beside what its key lacks. */
-type IdempotencyCode = 'idempotency_in_progress' | 'idempotency_key_reused' | 'idempotency_not_replayable' | 'idempotency_key_invalid' | 'idempotency_key_missing' | 'idempotency_body_unread' | 'idempotency_body_too_large' | 'idempotency_unavailable';
 /** Options of `createUsageReporter`. */
 interface UsageReporterOptions extends ConnectionOptions, ErrorOptions {
 	/** The share of requests that is counted, 0.0001 to 1. Default: 1. */
@@ -1217,6 +1215,15 @@ interface UsageReporter extends AsyncDisposable {
  * @throws TypeError naming a missing or wrong option
  */
 declare const createUsageReporter: (options?: UsageReporterOptions) => UsageReporter;
+/** The answer in place of a route's. */
+interface HttpAnswer {
+	status: number;
+	/** Names in lower case. */
+	headers: Readonly<Record<string, string>>;
+	body: object;
+}
+/** Why a request is not executed, beside what its key lacks. */
+type IdempotencyCode = 'idempotency_in_progress' | 'idempotency_key_reused' | 'idempotency_not_replayable' | 'idempotency_key_invalid' | 'idempotency_key_missing' | 'idempotency_body_unread' | 'idempotency_body_too_large' | 'idempotency_unavailable';
 /** The state and counters of a keyring, for logs and metrics. Holds no secret. */
 interface KeyringStats {
 	/** Whether keys can be verified now: loaded, and confirmed recently enough. */
@@ -1346,6 +1353,49 @@ interface RouteRequirements {
 	/** Lets requests without a key pass on this route, where nothing is demanded of the key. */
 	optional?: boolean | undefined;
 }
+/** The result of a gate: the request passes, or is answered with `refusal`. */
+type Admission =
+/**
+ * `headers` hold the remaining limits; send them with the answer. `key` is undefined if none was sent where it is
+ * optional.
+ */
+{
+	key: Valid | undefined;
+	headers: Readonly<Record<string, string>>;
+	limits?: Limits;
+	refusal?: undefined;
+} | {
+	refusal: HttpAnswer;
+	limits?: Limits;
+	key?: undefined;
+	headers?: undefined;
+};
+/** What is left of the limits that decided; undefined if none did, or the service did not say. */
+type Limits = LimitNumbers['limits'];
+/** A request to judge. */
+/** A request for `createGate`. */
+interface GateRequest {
+	/** Name, value, name, value, as Node has them in `rawHeaders`. */
+	rawHeaders: readonly string[];
+	/** For your own `getKey`. */
+	key?: string | undefined;
+}
+/** Judges requests that no framework carries; made by `createGate`. */
+interface RequestGate {
+	/**
+	 * Verifies the key of a request, charges its limits and counts it, once for each call. Rejects only if your `getKey` does.
+	 *
+	 * @throws TypeError for wrong scopes or a wrong cost
+	 */
+	admit(request: GateRequest, route?: RouteRequirements): Promise<Admission>;
+}
+/**
+ * Protects what no framework of this package serves, such as the request of a proxy, with the verdicts, the answers and the
+ * counts of a `requireKey`.
+ *
+ * @throws TypeError if the keyring is missing or an option wrong
+ */
+declare function createGate(keyring: KeyringOf, options?: GateOptions<GateRequest>): RequestGate;
 /** Who asks for a token: a customer of yours, by your own session. */
 interface EmbedCustomer {
 	/** Your own id of the customer. */
@@ -1665,4 +1715,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateVerdict, HeldClaim, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };

@@ -1,10 +1,12 @@
 /**
  * Stands before a protected route of any framework. `credential.ts` finds the key, `refusal.ts` answers,
- * `hold-response.ts` and `web-response.ts` hold answers, and `with-key.ts` wraps handlers of the Fetch API.
+ * `hold-response.ts` and `web-response.ts` hold answers, `with-key.ts` wraps handlers of the Fetch API, and
+ * `request-gate.ts` judges where no framework stands.
  */
 
 import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
+import type { LimitNumbers } from '../limits/verdict.ts'
 import { partOf } from '../runtime/part-of.ts'
 import { sendRefusals } from '../usage/refusal-reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
@@ -26,13 +28,22 @@ import { openPassage } from './passage.ts'
 import { toHttpRefusal } from './refusal.ts'
 import { mayBeUnasked, warnUnasked } from './unasked.ts'
 
+/** The result of a gate: the request passes, or is answered with `refusal`. */
 export type Admission =
   /**
    * `headers` hold the remaining limits; send them with the answer. `key` is undefined if none was sent where it is
    * optional.
    */
-  | { key: Valid | undefined; headers: Readonly<Record<string, string>>; refusal?: undefined }
-  | { refusal: HttpAnswer; key?: undefined; headers?: undefined }
+  | {
+      key: Valid | undefined
+      headers: Readonly<Record<string, string>>
+      limits?: Limits
+      refusal?: undefined
+    }
+  | { refusal: HttpAnswer; limits?: Limits; key?: undefined; headers?: undefined }
+
+/** What is left of the limits that decided; undefined if none did, or the service did not say. */
+type Limits = LimitNumbers['limits']
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
 const atOnce = (work: () => void): void => work()
@@ -127,14 +138,14 @@ export class Gate<Request = unknown> {
     const { limiter, usage, ignoresLimits } = settings
     const limits = limiter && (await chargeOnce(limiter, exchange, verdict, cost))
     if (limits !== undefined && limits.allowed !== true) {
-      return { refusal: passage.refuse(limits.problem as HttpProblem) }
+      return { refusal: passage.refuse(limits.problem as HttpProblem), limits: limits.limits }
     }
     if (usage !== undefined && exchange.takeCount(usage)) counted(() => usage.count(verdict))
     if (ignoresLimits && mayBeUnasked(keyring, verdict)) {
       answered(() => warnUnasked(keyring, exchange, verdict))
     }
     passage.pass()
-    return { key: verdict, headers: limits?.headers ?? noHeaders }
+    return { key: verdict, headers: limits?.headers ?? noHeaders, limits: limits?.limits }
   }
 
   /** `admit` for a request of the Fetch API, which joins repeated headers. */
