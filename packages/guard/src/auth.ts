@@ -1,0 +1,82 @@
+import type { HttpAnswer, RequestGate } from '@keyrail/sdk'
+import { bothOf, type Demands, routeOf } from './demands.ts'
+import { identityOf, nobody } from './identity.ts'
+import { problem } from './problem.ts'
+import type { RouteTable, Target, Unmatched } from './route-table.ts'
+
+interface Rules {
+  readonly gate: RequestGate
+  readonly charges: boolean
+  readonly routes: RouteTable | undefined
+  /** The headers in which the proxy hands over the request, in lower case. */
+  readonly headers: { readonly method: string; readonly uri: string } | undefined
+  demandsOf(query: string): Demands | HttpAnswer
+}
+
+/** What a proxy asks. */
+interface Asked {
+  readonly method: string
+  readonly rawHeaders: readonly string[]
+  readonly path: string
+  readonly query: string
+}
+
+export type AuthAnswer =
+  | { readonly code: 'valid' | 'public'; readonly headers: Readonly<Record<string, string>> }
+  | { readonly refusal: HttpAnswer }
+
+/** Envoy appends path and query of the request to this prefix, and keeps its method. */
+const appended = '/ext-authz'
+
+/** Judges a request that a proxy holds. Nothing that its client sent says what is demanded. */
+export async function judge(rules: Rules, asked: Asked): Promise<AuthAnswer> {
+  const demands = demandsOn(rules, asked)
+  if ('status' in demands) return { refusal: demands }
+  if (demands.isPublic) return { code: 'public', headers: nobody }
+  const { key, headers, refusal } = await rules.gate.admit(asked, routeOf(demands, rules.charges))
+  if (refusal !== undefined) return { refusal }
+  return { code: 'valid', headers: { ...identityOf(key), ...headers } }
+}
+
+function demandsOn(rules: Rules, asked: Asked): Demands | HttpAnswer {
+  const isAppended = asked.path !== '/auth'
+  // The query behind Envoy's prefix is the client's.
+  const own = rules.demandsOf(isAppended ? '' : asked.query)
+  if ('status' in own || rules.routes === undefined) return own
+  const target = isAppended ? appendedTarget(asked) : handedOver(rules, asked)
+  if ('status' in target) return target
+  const found = rules.routes.demandsOf(target)
+  return typeof found === 'string' ? unmatched(found) : bothOf(own, found)
+}
+
+const appendedTarget = ({ method, path, query }: Asked): Target => ({
+  method,
+  uri: `${path.slice(appended.length)}${query === '' ? '' : `?${query}`}`,
+})
+
+function handedOver({ headers }: Rules, { rawHeaders }: Asked): Target | HttpAnswer {
+  const found: string[] = []
+  for (const name of headers === undefined ? [] : [headers.method, headers.uri]) {
+    const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name)
+    const [value] = values
+    // Two of them: the proxy adds its own to that of the client.
+    if (value === undefined || values.length > 1)
+      return problem(
+        500,
+        'internal_error',
+        `The proxy must send one header ${name}, and sends ${values.length}`,
+      )
+    found.push(value)
+  }
+  const [method = '', uri = ''] = found
+  return { method, uri }
+}
+
+const unmatched = (code: Unmatched): HttpAnswer =>
+  problem(
+    403,
+    code,
+    code === 'unknown_route'
+      ? 'No route of this API has this method and path'
+      : 'The path has dots, empty segments or characters that programs read differently',
+  )

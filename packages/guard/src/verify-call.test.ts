@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startGuard } from '../test/stage.ts'
+
+const minute = { id: 'minute', limit: 1, windowMs: 60_000, algorithm: 'fixed', scope: 'key' } as const
+const { keyrail, ask } = await startGuard()
+
+const verify = (body: unknown) =>
+  ask('/verify', { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
+
+test('a verdict has whose key it is, its limits and the headers for the client', async () => {
+  const { key, keyId, tenantId } = keyrail.issue({
+    externalId: 'org_17',
+    scopes: ['read'],
+    meta: { plan: 'gold' },
+    rateLimits: [minute],
+    expiresAt: Date.UTC(2100, 0, 1),
+  })
+  assert.deepEqual((await verify({ key, scopes: ['read'], ip: '203.0.113.9' })).body, {
+    valid: true,
+    code: 'valid',
+    key: {
+      id: keyId,
+      tenant_id: tenantId,
+      external_id: 'org_17',
+      env: 'live',
+      scopes: ['read'],
+      meta: { plan: 'gold' },
+      expires_at: '2100-01-01T00:00:00.000Z',
+    },
+    limits: [{ id: 'minute', remaining: 0, reset_ms: 60_000 }],
+    headers: { 'ratelimit-policy': '"minute";q=1;w=60', ratelimit: '"minute";r=0;t=60' },
+  })
+  const { status, body } = await verify({ key })
+  assert.deepEqual([status, body.valid, body.code, body.key], [200, false, 'rate_limited', null])
+  assert.equal(body.headers['retry-after'], '60')
+  assert.equal((await verify({ key, scopes: ['write'] })).body.code, 'insufficient_scope')
+})
+
+test('every verdict is 200', async () => {
+  for (const [key, code] of [
+    ['', 'missing_key'],
+    ['x', 'malformed_key'],
+  ] as const) {
+    const { status, body } = await verify({ key })
+    assert.deepEqual([status, body.valid, body.code], [200, false, code])
+  }
+})
+
+test('a wrong body gets 400 that names the member', async () => {
+  const { key } = keyrail.issue()
+  for (const [body, path] of [
+    ['{', 'body'],
+    ['[]', 'body'],
+    ['null', 'body'],
+    [{}, 'key'],
+    [{ key: 1 }, 'key'],
+    [{ key: 'x'.repeat(2_000) }, 'key'],
+    [{ key, scopes: 'read' }, 'scopes'],
+    [{ key, scopes: ['read', 7] }, 'scopes.1'],
+    [{ key, cost: 1.5 }, 'cost'],
+    [{ key, cost: 1_001 }, 'cost'],
+    [{ key, ip: '1.2.3' }, 'ip'],
+    [{ key, scope: 'read' }, 'scope'],
+  ] as const) {
+    const { status, body: answer } = await verify(body)
+    assert.deepEqual([status, answer.code, answer.errors?.[0].path], [400, 'validation_failed', path])
+  }
+  const large = JSON.stringify({ key: 'x'.repeat(70_000) })
+  for (const headers of [{ 'content-length': large.length }, { 'transfer-encoding': 'chunked' }])
+    assert.equal((await ask('/verify', { method: 'POST', headers, body: large })).status, 413)
+})
