@@ -65,6 +65,7 @@ test('a release has the service, both packages, the bill of materials, changes a
     `keyrail-${version}.cdx.json`,
     `keyrail-${version}.tar.gz`,
     `keyrail-embed-${version}.tgz`,
+    `keyrail-guard-${version}.tgz`,
     `keyrail-sdk-${version}.tgz`,
   ])
   assert.equal(readFileSync(join(folder, 'SHA256SUMS'), 'utf8'), stdout)
@@ -76,7 +77,7 @@ test('a release has the service, both packages, the bill of materials, changes a
   const service = filesOf(`keyrail-${version}.tar.gz`)
   for (const file of git('ls-files').trim().split('\n'))
     assert.ok(service.includes(`keyrail-${version}/${file}`), file)
-  for (const name of ['sdk', 'embed'])
+  for (const name of ['sdk', 'embed', 'guard'])
     assert.ok(
       filesOf(`keyrail-${name}-${version}.tgz`).some(file => file.startsWith('package/dist/')),
       name,

@@ -33,8 +33,19 @@ function release(folder: string): void {
   const name = `keyrail-${version}`
   git('archive', '--format=tar.gz', `--prefix=${name}/`, '-o', join(folder, `${name}.tar.gz`), 'HEAD')
   // Packing itself runs no script: `.npmrc` turns them off.
-  npm('run', 'build', '--silent', '-w', 'packages/sdk', '-w', 'packages/embed')
-  npm('pack', '--silent', '-w', 'packages/sdk', '-w', 'packages/embed', '--pack-destination', folder)
+  npm('run', 'build', '--silent', '-w', 'packages/sdk', '-w', 'packages/embed', '-w', 'packages/guard')
+  npm(
+    'pack',
+    '--silent',
+    '-w',
+    'packages/sdk',
+    '-w',
+    'packages/embed',
+    '-w',
+    'packages/guard',
+    '--pack-destination',
+    folder,
+  )
   const bill = withoutDevelopment(
     JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx', '--package-lock-only')),
   )

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { archiveOf } from '@keyrail/contract/packages'
 import { list } from 'tar'
+import manifest from '../contract/package.json' with { type: 'json' }
 import { declareTypes as declareEmbed } from '../embed/build.ts'
 import { declareTypes as declareSdk } from '../sdk/declare.ts'
 import { writeArchives } from './archives.ts'
@@ -26,7 +27,7 @@ test('the archives have the same bytes whenever they are made, whatever the umas
   after(() => process.umask(umask))
   const second = await written('second')
   process.umask(umask)
-  const names = [archiveOf('embed'), archiveOf('sdk')]
+  const names = [archiveOf('embed'), archiveOf('guard'), archiveOf('sdk')]
   for (const folder of [first, second]) assert.deepEqual(readdirSync(folder).toSorted(), names)
   for (const name of names)
     assert.ok(readFileSync(join(first, name)).equals(readFileSync(join(second, name))))
@@ -44,6 +45,23 @@ test('npm installs the SDK from its archive, with its types', async () => {
   assert.equal(execFileSync(process.execPath, node, { cwd: project, encoding: 'utf8' }), 'function\n')
   const home = join(project, 'node_modules/@keyrail/sdk')
   assert.match(readFileSync(join(home, 'dist/cjs/index.d.ts'), 'utf8'), /createKeyrail/)
+})
+
+test('npx runs the guard from its archive, which is one file without dependencies', async () => {
+  const file = join(await written('guard'), archiveOf('guard'))
+  const paths: string[] = []
+  await list({ file, onReadEntry: entry => void paths.push(entry.path) })
+  const code = paths.filter(path => path.startsWith('package/dist/') && !path.endsWith('/'))
+  assert.deepEqual(code, ['package/dist/keyrail-guard.js'])
+  const home = join(work, 'home')
+  mkdirSync(home)
+  const npx = ['--yes', '--offline', '--package', file, 'keyrail-guard']
+  const env = { ...process.env, npm_config_cache: join(home, 'cache'), HOME: home }
+  const run = (...args: string[]) => spawnSync('npx', [...npx, ...args], { cwd: home, env, encoding: 'utf8' })
+  assert.equal(run('--version').stdout.trim(), manifest.version)
+  const { status, stderr } = run()
+  assert.equal(status, 1)
+  assert.match(stderr, /^Error: KEYRAIL_SECRET_KEY is not set$/m)
 })
 
 test('the archive of the widget has what its package.json names', async () => {

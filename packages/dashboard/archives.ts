@@ -2,12 +2,14 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 
 import { join } from 'node:path'
 import { create } from 'tar'
 import { writePackage as writeEmbed } from '../embed/write-package.ts'
+import { writePackage as writeGuard } from '../guard/write-package.ts'
 import { writePackage as writeSdk } from '../sdk/write-package.ts'
 
 /** Packages that a vendor installs from the service of the same version. */
 const packages = [
   { folder: 'packages/sdk', write: writeSdk },
   { folder: 'packages/embed', write: writeEmbed },
+  { folder: 'packages/guard', write: writeGuard },
 ]
 
 /** What npm puts into each archive, beside `dist`. */

@@ -15,6 +15,8 @@ const patterns = [
   'docs/pictures/*',
   'packages/embed/{LICENSE,README.md,package.json,tsconfig.json,bundle.ts,write-package.ts}',
   'packages/embed/{src,types}/**/*',
+  'packages/guard/{LICENSE,README.md,package.json,write-package.ts}',
+  'packages/guard/src/**/*',
   'packages/sdk/{LICENSE,README.md,package.json,bundle-code.ts,entries.ts,write-package.ts}',
   'packages/sdk/{src,types}/**/*',
 ]

@@ -12,7 +12,8 @@ export async function writePackage(into: string): Promise<void> {
     input: join(import.meta.dirname, 'src/main.ts'),
     platform: 'node',
     external: /^node:/,
-    resolve: { conditionNames: ['keyrail-source', 'import'] },
+    // An installation that only builds packages has no link to the SDK.
+    resolve: { alias: { '@keyrail/sdk': join(import.meta.dirname, '../sdk/src/index.ts') } },
     transform: { target: 'node20' },
     experimental: { attachDebugInfo: 'none' },
     onLog(level, { message }) {

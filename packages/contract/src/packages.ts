@@ -4,7 +4,8 @@ import manifest from '../package.json' with { type: 'json' }
 const arePublished = false
 
 /** The name of a package's archive, as npm names it. */
-export const archiveOf = (name: 'sdk' | 'embed'): string => `keyrail-${name}-${manifest.version}.tgz`
+export const archiveOf = (name: 'sdk' | 'embed' | 'guard'): string =>
+  `keyrail-${name}-${manifest.version}.tgz`
 
 /**
  * The lines that install a package, and others beside it.

@@ -23,6 +23,8 @@ export function copyDashboard(root: string, { packages = true } = {}): Dashboard
       'docs/pictures/*',
       'packages/embed/{bundle.ts,write-package.ts,*.json,README.md,LICENSE}',
       'packages/embed/{src,types}/**/*.*',
+      'packages/guard/{write-package.ts,*.json,README.md,LICENSE}',
+      'packages/guard/src/*.*',
       'packages/sdk/{bundle-code.ts,entries.ts,write-package.ts,*.json,README.md,LICENSE}',
       'packages/sdk/{src,types}/**/*.*',
       'packages/contract/package.json',
