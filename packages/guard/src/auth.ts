@@ -55,8 +55,10 @@ const appendedTarget = ({ method, path, query }: Asked): Target => ({
 })
 
 function handedOver({ headers }: Rules, { rawHeaders }: Asked): Target | HttpAnswer {
+  if (headers === undefined)
+    return problem(500, 'internal_error', 'GUARD_METHOD_HEADER and GUARD_URI_HEADER are not set')
   const found: string[] = []
-  for (const name of headers === undefined ? [] : [headers.method, headers.uri]) {
+  for (const name of [headers.method, headers.uri]) {
     const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name)
     const [value] = values
     // Two of them: the proxy adds its own to that of the client.

@@ -54,11 +54,8 @@ test('every wrong setting is named, and no secret is shown', () => {
     )
     for (const each of faults) assert.ok(!each.includes('short'))
   }
-  const unnamed = faultsOf({ GUARD_ROUTES: write('good.json', '{"routes":[]}') })
-  assert.deepEqual(unnamed, [
-    'GUARD_METHOD_HEADER is not set, and GUARD_ROUTES is',
-    'GUARD_URI_HEADER is not set, and GUARD_ROUTES is',
-  ])
+  const faults = faultsOf({ GUARD_METHOD_HEADER: 'x-method' })
+  assert.deepEqual(faults, ['GUARD_URI_HEADER is not set, and the other of the two is'])
 })
 
 test('addresses of this machine need no secret, and a secret may come from a file', () => {
@@ -97,6 +94,15 @@ test('a table is asked by the headers of the proxy, and Envoy by its own method 
   assert.equal((await ask('/ext-authz/health?scope=x')).status, 200)
   assert.equal((await ask('/ext-authz/orders', { method: 'POST' })).body.code, 'unknown_route')
   assert.equal((await ask('/ext-authz/orders', { headers: at('GET', '/health') })).body.code, 'missing_key')
+})
+
+test('without headers of the proxy a table serves Envoy alone', async () => {
+  const file = write('envoy.json', tableOf({ path: '/**' }))
+  const { keyrail, withKey } = await startGuard({ GUARD_ROUTES: file })
+  const { key } = keyrail.issue()
+  assert.equal((await withKey('/ext-authz/orders', key)).status, 200)
+  const { status, body } = await withKey('/auth', key)
+  assert.deepEqual([status, body.code], [500, 'internal_error'])
 })
 
 test('a reload applies table and secrets together, and a fault changes nothing', async () => {

@@ -20,11 +20,11 @@ export const settings = {
   GUARD_ROUTES: { default: null, why: 'File with the table of routes, JSON; unset: the query alone demands' },
   GUARD_METHOD_HEADER: {
     default: null,
-    why: 'Header in which the proxy hands over the method of the request; required by GUARD_ROUTES',
+    why: 'Header in which the proxy hands over the method of the request, for GUARD_ROUTES and `/auth`',
   },
   GUARD_URI_HEADER: {
     default: null,
-    why: 'Header in which the proxy hands over path and query of the request; required by GUARD_ROUTES',
+    why: 'Header in which the proxy hands over path and query of the request, for the same',
   },
   GUARD_DIRECTORY: { default: null, why: 'Folder for the copy of the keys, for the next start; unset: none' },
   GUARD_NODE: {
@@ -174,13 +174,14 @@ class Reader {
     }
   }
 
-  checkTogether(address: Address | undefined, { secret, routes }: Reloaded): void {
+  checkTogether(address: Address | undefined, { secret }: Reloaded): void {
     const isOpen = address?.kind === 'port' && !address.isLoopback
     if (isOpen && secret === undefined)
       this.#wrong('GUARD_SECRET', 'is not set, and GUARD_LISTEN is not this machine alone')
-    for (const name of ['GUARD_METHOD_HEADER', 'GUARD_URI_HEADER'] as const)
-      if (routes !== undefined && this.text(name) === undefined)
-        this.#wrong(name, 'is not set, and GUARD_ROUTES is')
+    const pair = ['GUARD_METHOD_HEADER', 'GUARD_URI_HEADER'] as const
+    const unset = pair.filter(name => this.text(name) === undefined)
+    if (unset.length === 1)
+      for (const name of unset) this.#wrong(name, 'is not set, and the other of the two is')
   }
 }
 
