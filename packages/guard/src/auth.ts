@@ -1,16 +1,16 @@
 import type { HttpAnswer, RequestGate } from '@keyrail/sdk'
-import { bothOf, type Demands, routeOf } from './demands.ts'
+import { bothOf, type Demands, type KnownRoutes, type QueryDemands } from './demands.ts'
 import { identityOf, nobody } from './identity.ts'
 import { problem } from './problem.ts'
 import type { RouteTable, Target, Unmatched } from './route-table.ts'
 
-interface Rules {
+export interface Rules {
   readonly gate: RequestGate
-  readonly charges: boolean
+  readonly known: KnownRoutes
   readonly routes: RouteTable | undefined
   /** The headers in which the proxy hands over the request, in lower case. */
   readonly headers: { readonly method: string; readonly uri: string } | undefined
-  demandsOf(query: string): Demands | HttpAnswer
+  readonly queries: QueryDemands
 }
 
 /** What a proxy asks. */
@@ -22,7 +22,8 @@ interface Asked {
 }
 
 export type AuthAnswer =
-  | { readonly code: 'valid' | 'public'; readonly headers: Readonly<Record<string, string>> }
+  /** `headers` are the caller's own. */
+  | { readonly code: 'valid' | 'public'; readonly headers: Record<string, string> }
   | { readonly refusal: HttpAnswer }
 
 /** Envoy appends path and query of the request to this prefix, and keeps its method. */
@@ -32,16 +33,16 @@ const appended = '/ext-authz'
 export async function judge(rules: Rules, asked: Asked): Promise<AuthAnswer> {
   const demands = demandsOn(rules, asked)
   if ('status' in demands) return { refusal: demands }
-  if (demands.isPublic) return { code: 'public', headers: nobody }
-  const { key, headers, refusal } = await rules.gate.admit(asked, routeOf(demands, rules.charges))
+  if (demands.isPublic) return { code: 'public', headers: { ...nobody } }
+  const { key, headers, refusal } = await rules.gate.admit(asked, rules.known.of(demands))
   if (refusal !== undefined) return { refusal }
-  return { code: 'valid', headers: { ...identityOf(key), ...headers } }
+  return { code: 'valid', headers: Object.assign(identityOf(key), headers) }
 }
 
 function demandsOn(rules: Rules, asked: Asked): Demands | HttpAnswer {
   const isAppended = asked.path !== '/auth'
   // The query behind Envoy's prefix is the client's.
-  const own = rules.demandsOf(isAppended ? '' : asked.query)
+  const own = rules.queries.read(isAppended ? '' : asked.query)
   if ('status' in own || rules.routes === undefined) return own
   const target = isAppended ? appendedTarget(asked) : handedOver(rules, asked)
   if ('status' in target) return target

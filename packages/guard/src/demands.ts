@@ -18,6 +18,7 @@ export const SCOPES_MAX = 100
 
 /** All that either demands, and the higher cost. Public only if neither asks for anything. */
 export function bothOf(one: Demands, other: Demands): Demands {
+  if (one === none) return other
   const scopes = [...new Set([...one.scopes, ...other.scopes])]
   const costs = [one.cost, other.cost].filter(cost => cost !== undefined)
   const cost = costs.length === 0 ? undefined : Math.max(...costs)
@@ -30,6 +31,24 @@ export const routeOf = ({ scopes, cost }: Demands, charges: boolean): RouteRequi
   ...(scopes.length > 0 && { scopes }),
   ...(cost !== undefined && charges && { cost }),
 })
+
+/** The same object for the same demands, which the gate then checks once. */
+export class KnownRoutes {
+  readonly #known = new WeakMap<Demands, RouteRequirements>()
+  readonly #charges: boolean
+
+  constructor(charges: boolean) {
+    this.#charges = charges
+  }
+
+  of(demands: Demands): RouteRequirements {
+    const known = this.#known.get(demands)
+    if (known !== undefined) return known
+    const route = routeOf(demands, this.#charges)
+    this.#known.set(demands, route)
+    return route
+  }
+}
 
 /**
  * Reads the query of the address that the proxy's own file names: `scope=orders:read&scope=orders:write&cost=2`. A proxy has

@@ -7,8 +7,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createGate, type HttpAnswer, type Keyrail, type RequestGate } from '@keyrail/sdk'
-import { judge } from './auth.ts'
-import { QueryDemands } from './demands.ts'
+import { judge, type Rules } from './auth.ts'
+import { KnownRoutes, QueryDemands } from './demands.ts'
 import { Figures } from './figures.ts'
 import { jsonInHeader, nobody } from './identity.ts'
 import { problem } from './problem.ts'
@@ -36,10 +36,10 @@ export class Guard {
   readonly #judges: Judges
   readonly #log: Log
   readonly #figures = new Figures()
-  readonly #queries = new QueryDemands()
   readonly #gate: RequestGate
   readonly #calls: RequestGate
   #files: Reloaded
+  #rules: Rules
   #digest: Buffer | undefined
   #isStopping = false
 
@@ -53,8 +53,16 @@ export class Guard {
     }
     this.#gate = createGate(judges, { ...options, header: settings.keyHeaders })
     this.#calls = createGate(judges, { ...options, getKey: ({ key }) => key })
-    this.#files = settings.first
-    this.#digest = digestOf(settings.first.secret)
+    const { methodHeader, uriHeader, first } = settings
+    this.#rules = {
+      gate: this.#gate,
+      known: new KnownRoutes(settings.limits !== 'off'),
+      queries: new QueryDemands(),
+      headers: methodHeader && uriHeader ? { method: methodHeader, uri: uriHeader } : undefined,
+      routes: first.routes,
+    }
+    this.#files = first
+    this.#digest = digestOf(first.secret)
     this.server = createServer(
       {
         maxHeaderSize: HEADER_BYTES_MAX,
@@ -82,6 +90,7 @@ export class Guard {
   reload(): void {
     try {
       this.#files = this.#settings.reload()
+      this.#rules = { ...this.#rules, routes: this.#files.routes }
       this.#digest = digestOf(this.#files.secret)
       this.#figures.reloaded('applied')
       this.#log('info', 'the table of routes and the secrets were read again')
@@ -134,20 +143,12 @@ export class Guard {
     path: string,
     query: string,
   ): Promise<void> {
-    const { methodHeader, uriHeader } = this.#settings
-    const answer = await judge(
-      {
-        gate: this.#gate,
-        charges: this.#charges,
-        routes: this.#files.routes,
-        headers: methodHeader && uriHeader ? { method: methodHeader, uri: uriHeader } : undefined,
-        demandsOf: text => this.#queries.read(text),
-      },
-      { method: request.method ?? 'GET', rawHeaders: request.rawHeaders, path, query },
-    )
+    const { method = 'GET', rawHeaders } = request
+    const answer = await judge(this.#rules, { method, rawHeaders, path, query })
     if (!('refusal' in answer)) {
       this.#figures.count(answer.code)
-      return this.#end(request, response, 200, { ...answer.headers, 'cache-control': 'no-store' }, '')
+      answer.headers['cache-control'] = 'no-store'
+      return this.#end(request, response, 200, answer.headers, '')
     }
     this.#refuse(request, response, answer.refusal)
   }
@@ -190,27 +191,32 @@ export class Guard {
   }
 
   #send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: HttpAnswer): void {
-    this.#end(request, response, status, headers, JSON.stringify(body))
+    this.#end(request, response, status, { ...headers }, JSON.stringify(body))
   }
 
   #end(
     request: IncomingMessage,
     response: ServerResponse,
     status: number,
-    headers: Readonly<Record<string, string>>,
+    headers: Record<string, string>,
     body: string,
   ): void {
     if (response.headersSent || response.destroyed) return
-    const { 'content-length': length, 'transfer-encoding': coding } = request.headers
-    const isLong = coding !== undefined || Number(length) > SKIPPED_BYTES_MAX
-    const closes = this.#isStopping || (isLong && !request.complete)
-    response.writeHead(status, {
-      ...headers,
-      'content-length': Buffer.byteLength(body),
-      ...(closes && { connection: 'close' }),
-    })
-    response.end(body)
+    headers['content-length'] = body === '' ? '0' : String(Buffer.byteLength(body))
+    if (this.#isStopping || (hasLongBody(request) && !request.complete)) headers.connection = 'close'
+    response.writeHead(status, headers).end(body)
   }
+}
+
+/** Reads the raw list: Node makes the object of headers for whoever asks, and few do. */
+function hasLongBody({ rawHeaders }: IncomingMessage): boolean {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') return true
+    if (name.length === 14 && name.toLowerCase() === 'content-length')
+      return Number(rawHeaders[at + 1]) > SKIPPED_BYTES_MAX
+  }
+  return false
 }
 
 const digestOf = (secret: string | undefined): Buffer | undefined =>

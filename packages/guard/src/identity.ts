@@ -5,9 +5,9 @@ import type { Valid } from '@keyrail/sdk'
  * proxy that copies them replaces whatever the client sent.
  */
 export const identityOf = (key: Valid | undefined): Record<IdentityHeader, string> => ({
-  'x-keyrail-tenant': key === undefined ? '' : inHeader(key.tenantId),
+  'x-keyrail-tenant': key?.tenantId ?? '',
   'x-keyrail-external-id': inHeader(key?.externalId ?? ''),
-  'x-keyrail-key': key === undefined ? '' : inHeader(key.keyId),
+  'x-keyrail-key': key?.keyId ?? '',
   'x-keyrail-scopes': key === undefined ? '' : key.scopes.map(inHeader).join(' '),
 })
 
