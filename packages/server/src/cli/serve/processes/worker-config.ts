@@ -10,5 +10,10 @@ export function configOfWorker(config: Config): Config {
   const { processes, authPerIp } = config
   const parts = Object.fromEntries(divided.map(name => [name, partOf(config[name], processes)]))
   const databasePool = poolOf(config)
-  return { ...config, ...parts, databasePool, authPerIp: authPerIp === null ? null : partOf(authPerIp, processes) }
+  return {
+    ...config,
+    ...parts,
+    databasePool,
+    authPerIp: authPerIp === null ? null : partOf(authPerIp, processes),
+  }
 }
