@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { clientOf, type Heard, oneConnection } from '../../../../test/connected-client.ts'
 import { figuresOf } from '../../../../test/figures.ts'
 import { Installation, looksLikeStack, type Serving } from '../../../../test/installation.ts'
 import type { AskApi } from '../../../../test/mutations.ts'
@@ -14,33 +15,6 @@ import { readConfig } from '../../../config.ts'
 import { connectionsOfAll } from '../../../platform/db/pool/connection-need.ts'
 
 const settings = { SERVICE_PROCESSES: '2', SERVICE_METRICS_PORT: '0', SERVICE_DASHBOARD: 'off' }
-
-type Heard = Awaited<ReturnType<AskApi>> & { headers: IncomingHttpHeaders }
-
-/** A client whose requests go on one connection, or each on a new one. */
-function clientOf(url: string, agent: Agent | false) {
-  return async (...[method, path, { token, body, headers } = {}]: Parameters<AskApi>): Promise<Heard> => {
-    const sent = body === undefined ? undefined : JSON.stringify(body)
-    const asked = request(`${url}${path}`, {
-      agent,
-      method,
-      headers: {
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(sent !== undefined && {
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(sent),
-        }),
-        ...headers,
-      },
-    })
-    asked.end(sent)
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-    const text = (await answer.toArray()).join('')
-    return { status: answer.statusCode ?? 0, headers: answer.headers, body: text && JSON.parse(text) }
-  }
-}
-
-const oneConnection = (url: string) => clientOf(url, new Agent({ keepAlive: true, maxSockets: 1 }))
 
 const linesOf = ({ output }: Serving) =>
   output.out
