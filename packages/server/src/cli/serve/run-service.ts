@@ -70,8 +70,8 @@ export async function serve(
   reread: () => Config = () => config,
 ): Promise<number> {
   const log = createLog(config.logLevel)
-  let roll: Roll | null = null
-  const stop = listenForStop(() => roll?.() ?? false)
+  const hangUp = hangUpOf(config)
+  const stop = listenForStop(hangUp.isReload)
   const toggles = new Set([() => toggleDebug(log)])
   process.on('SIGUSR2', () => {
     for (const toggle of toggles) toggle()
@@ -92,7 +92,7 @@ export async function serve(
     const service = await Promise.race([start(log, store, listener, broken.reject), stopped, broken.promise])
     if (service === null) return 0
     toggles.add(() => service.toggleDebug?.())
-    roll = rollerOf(service, store, reread, log)
+    hangUp.become(rollerOf(service, store, reread, log))
     let build: DashboardBuild | undefined
     const announced = announce(service, store, config, log, onReady).then(() => {
       // Last, so that the API is ready as early as without a dashboard.
@@ -108,6 +108,25 @@ export async function serve(
     await store.stop()
     log.info('stopped')
     log.flush()
+  }
+}
+
+/** What SIGHUP does. One that comes while several processes start must not stop them: they roll once they serve. */
+function hangUpOf({ processes }: Config) {
+  const mayRoll = processes > 1 && !hasTerminal()
+  let isAsked = false
+  let roll: Roll | null = mayRoll
+    ? () => {
+        isAsked = true
+        return true
+      }
+    : null
+  return {
+    isReload: () => roll?.() ?? false,
+    become(next: Roll | null) {
+      roll = next
+      if (isAsked) roll?.()
+    },
   }
 }
 

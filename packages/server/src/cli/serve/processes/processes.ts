@@ -8,6 +8,7 @@ import cluster from 'node:cluster'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../../config.ts'
 import type { BuildState } from '../../../dashboard/dashboard.ts'
 import { type Connection, toPortable } from '../../../platform/db/connection.ts'
@@ -63,6 +64,8 @@ export class Processes {
   readonly #hurried = Promise.withResolvers<void>()
   #figures: ServedFigures | null = null
   #rolling: Promise<void> | null = null
+  /** What a rolling restart was asked for while another went on. */
+  #wanted: Config | null = null
   /** The process that a rolling restart starts. Where the one in its place ends by itself, no other is needed. */
   #next: Worker | null = null
   #dashboard: BuildState
@@ -142,17 +145,27 @@ export class Processes {
 
   /**
    * A rolling restart: for each process another one starts, and once that listens the old one lets its requests end. Where one
-   * cannot start, those that serve go on as they are.
+   * cannot start, those that serve go on as they are. While one goes on, another is of use only for other settings, and follows it.
    * @param config of the new processes. Port, metrics port and the number of processes stay.
    */
   async roll(config: Config): Promise<void> {
-    if (this.#closing.signal.aborted || this.#rolling !== null) return
+    if (this.#closing.signal.aborted) return
     const { host, port, metricsPort, processes } = this.#config
     const next = { ...config, host, port, metricsPort, processes }
-    this.#rolling = this.#rollTo(next).finally(() => {
-      this.#rolling = null
-    })
+    if (this.#rolling === null) {
+      this.#rolling = this.#rollOn(next).finally(() => {
+        this.#rolling = null
+      })
+    } else this.#wanted = isDeepStrictEqual(next, this.#config) ? null : next
     await this.#rolling
+  }
+
+  async #rollOn(config: Config): Promise<void> {
+    for (let next: Config | null = config; next !== null; next = this.#wanted) {
+      this.#wanted = null
+      await this.#rollTo(next)
+      if (this.#closing.signal.aborted) return
+    }
   }
 
   async #rollTo(config: Config): Promise<void> {
