@@ -6,13 +6,14 @@ import { serviceVerdicts } from './verdicts.ts'
 
 /** The verdict on a key that a customer has sent, for servers without the SDK. `verdicts.ts` has the codes. */
 
-/** Longer than any header that servers take. What a customer sends has a verdict, not an error. */
+/** Longer than any header that servers take. What a customer sends in a header has a verdict, not an error. */
 const presentedMax = 16_384
 
 export const KeyVerify = strictObject({
   key: Type.String({
     maxLength: presentedMax,
-    description: 'What the customer sent. It is not stored or logged. Any text has a verdict.',
+    description:
+      'What the customer sent. It is not stored or logged. Any text without NUL and unpaired surrogates has a verdict.',
   }),
   project_id: Uuid,
   scopes: Type.Optional({

@@ -382,7 +382,7 @@ type KeyVerdict = {
 	};
 };
 type KeyVerify = {
-	/** What the customer sent. It is not stored or logged. Any text has a verdict. */key: string;
+	/** What the customer sent. It is not stored or logged. Any text without NUL and unpaired surrogates has a verdict. */key: string;
 	projectId: string;
 /** Scopes that the key must have, compared exactly. */
 	scopes?: string[];

@@ -189,3 +189,13 @@ test('a key among 20,000 is found by index, with and without statistics', async 
     }
   }
 })
+
+test('NUL and unpaired surrogates are refused as in every body, and named as faults of the key', async () => {
+  for (const [text, fault] of [
+    ['a\0', 'must not contain NUL'],
+    ['\ud800', 'must not contain an unpaired surrogate'],
+  ] as const) {
+    const { status, body } = await verify(text)
+    assert.deepEqual([status, body.errors], [400, [{ path: 'key', message: fault }]])
+  }
+})
