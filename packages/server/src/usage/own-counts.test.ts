@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
-import { OwnCounts, ownCountsMax } from './own-counts.ts'
+import { OwnCounts, ownCountsMax, ownCountsOfOneMax } from './own-counts.ts'
 import type { RefusalReport, Report } from './reports.ts'
 
 const harness = await startHarness()
@@ -95,6 +95,22 @@ test('what waits has a bound, and a key that waits already is counted on', async
   assert.deepEqual([counts.size, state.warned], [ownCountsMax, 1])
   counts.use({ workspaceId, keyId: id, hour })
   assert.equal(counts.size, ownCountsMax)
+})
+
+test('a workspace whose counts wait leaves room for the counts of others', async () => {
+  const { state, counts } = open()
+  const [flood, { id }] = [randomUUID(), await issueKey(harness, vendor)]
+  const fill = () => {
+    for (let n = 0; n < ownCountsOfOneMax + 5; n++) counts.use({ workspaceId: flood, keyId: `${n}`, hour })
+  }
+  state.isAway = true
+  fill()
+  assert.deepEqual([counts.size, state.warned], [ownCountsOfOneMax, 1])
+  counts.use({ workspaceId, keyId: id, hour })
+  assert.equal(counts.size, ownCountsOfOneMax + 1)
+  await counts.flush()
+  fill()
+  assert.equal(counts.size, ownCountsOfOneMax + 1)
 })
 
 test('codes that say nothing about a key are not counted, nor is a project that is gone', async () => {

@@ -9,6 +9,8 @@ import type { RefusalReport, Report, Reports } from './reports.ts'
 
 /** Keys and hours that wait, about 200 bytes each. While the database is away, no more are counted. */
 export const ownCountsMax = 100_000
+/** Those of one workspace, so that its keys leave room for the counts of others. */
+export const ownCountsOfOneMax = ownCountsMax / 4
 /** As many as a report of a node may have. */
 const recordsMax = 1_000
 
@@ -29,6 +31,7 @@ type CountedRefusal = Counted<Refused & { readonly reason: RefusalReason }>
 
 /** A report that is sent until it is taken. The database counts it once, however often it is sent. */
 interface Unsent {
+  readonly workspaceId: string
   readonly records: number
   send(): Promise<unknown>
 }
@@ -48,6 +51,8 @@ export class OwnCounts {
   readonly #needs: Needs
   #uses = new Map<string, Counted<Used>>()
   #refusals = new Map<string, CountedRefusal>()
+  /** Records that wait, by workspace. */
+  readonly #waitingOf = new Map<string, number>()
   /** What was counted and is not yet taken, oldest first. */
   #unsent: Unsent[] = []
   #timer: NodeJS.Timeout | null = null
@@ -71,17 +76,25 @@ export class OwnCounts {
     this.#add(this.#refusals, `${workspaceId}${projectId}${env}${reason}${hour}`, { ...refused, reason })
   }
 
-  #add<Of extends object>(counts: Map<string, Counted<Of>>, name: string, of: Of): void {
+  #add<Of extends { readonly workspaceId: string }>(
+    counts: Map<string, Counted<Of>>,
+    name: string,
+    of: Of,
+  ): void {
     const known = counts.get(name)
     if (known !== undefined) {
       known.count += 1
       return
     }
-    if (this.size >= ownCountsMax) {
-      if (!this.#isFull) this.#needs.log.warn({ most: ownCountsMax }, 'usage is not counted: too much waits')
+    const { workspaceId } = of
+    const waiting = this.#waitingOf.get(workspaceId) ?? 0
+    if (this.size >= ownCountsMax || waiting >= ownCountsOfOneMax) {
+      if (!this.#isFull)
+        this.#needs.log.warn({ workspace_id: workspaceId }, 'usage is not counted: too much waits')
       this.#isFull = true
       return
     }
+    this.#waitingOf.set(workspaceId, waiting + 1)
     counts.set(name, { ...of, count: 1 })
     this.#wait()
   }
@@ -112,8 +125,15 @@ export class OwnCounts {
     const sent = this.#unsent
     const ends = await Promise.allSettled(sent.map(report => report.send()))
     this.#unsent = sent.filter((_, i) => ends[i]?.status === 'rejected')
+    for (const report of sent) if (!this.#unsent.includes(report)) this.#forget(report)
     if (this.#unsent.length === 0) this.#isFull = false
     else this.#wait()
+  }
+
+  #forget({ workspaceId, records }: Unsent): void {
+    const left = (this.#waitingOf.get(workspaceId) ?? 0) - records
+    if (left > 0) this.#waitingOf.set(workspaceId, left)
+    else this.#waitingOf.delete(workspaceId)
   }
 
   #stop(): void {
@@ -146,6 +166,7 @@ export class OwnCounts {
     }
     const { reports, budgets } = this.#needs
     return {
+      workspaceId: report.workspaceId,
       records: records.length,
       send: () => untilTaken(reports, new Deadline(budgets.requestMs), report),
     }
@@ -156,6 +177,7 @@ export class OwnCounts {
     const report: RefusalReport = { workspaceId, projectId, env, reportId: this.#needs.makeId(), records }
     const { reports, budgets } = this.#needs
     return {
+      workspaceId,
       records: records.length,
       send: () => untilTaken(reports.refusals, new Deadline(budgets.requestMs), report),
     }
