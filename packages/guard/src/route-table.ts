@@ -85,13 +85,16 @@ function readTable(text: string): Route[] {
   try {
     parsed = JSON.parse(text)
   } catch (error) {
-    throw new TableError(`is not JSON: ${(error as Error).message}`)
+    throw new TableError(`is not JSON: ${withoutText((error as Error).message)}`)
   }
   const { routes } = membersOf('the file', parsed, ['routes'])
   if (!Array.isArray(routes)) throw new TableError('routes must be an array')
   if (routes.length > ROUTES_MAX) throw new TableError(`routes has more than ${ROUTES_MAX} entries`)
   return routes.map((route, at) => readRoute(`routes.${at}`, route))
 }
+
+/** V8 quotes the file, which may be another one, with a secret. */
+const withoutText = (message: string): string => message.replace(/, (?:\.{3})?".*$/s, '')
 
 function readRoute(path: string, given: unknown): Route {
   const names = ['methods', 'path', 'scopes', 'cost', 'public']
