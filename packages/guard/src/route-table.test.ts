@@ -50,9 +50,32 @@ test('a path that programs read differently matches nothing, also where all are 
     '/a%252fb',
     '/%',
     '/%ff',
+    '/orders#/../admin',
+    '/orders#',
+    // UTF-8 that no program encoded, as Node reads it from a header.
+    '/caf\xc3\xa9',
+    '/a b',
     `/${'a'.repeat(20_000)}`,
   ])
     assert.equal(routes.demandsOf({ method: 'GET', uri }), 'ambiguous_path', uri.slice(0, 40))
+})
+
+test('a table may name paths that are not ASCII, and matches what a client encodes', () => {
+  const routes = table({ path: '/café', scopes: ['menu'] }, { path: '/**' })
+  assert.deepEqual(routes.demandsOf({ method: 'GET', uri: '/caf%C3%A9?é#' }), {
+    scopes: ['menu'],
+    cost: undefined,
+  })
+})
+
+test('a file that is no table, such as one with a secret, is not shown', () => {
+  const secret = 'abcdefghijklmnopqrstuvwxyz012345'
+  for (const text of [secret, `${secret}\n`, `${secret}${secret}`, `{"routes":[]}${secret}`, `"${secret}`])
+    assert.throws(
+      () => new RouteTable(text),
+      ({ message }: Error) => /^is not JSON/.test(message) && !/[a-z]{6}0|cdef|wxyz/.test(message),
+      text,
+    )
 })
 
 test('a wrong table is an error that names the member', () => {

@@ -36,7 +36,7 @@ export class RouteTable {
   }
 
   demandsOf({ method, uri }: Target): Demands | Unmatched {
-    const segments = segmentsOf(uri)
+    const segments = unsafeInPath.test(uri) ? undefined : segmentsOf(uri)
     if (segments === undefined) return 'ambiguous_path'
     // An upstream answers HEAD where it answers GET.
     const asked = method === 'HEAD' ? ['HEAD', 'GET'] : [method]
@@ -49,6 +49,9 @@ export class RouteTable {
   }
 }
 
+/** A fragment, which some programs cut off, and what a client must encode, which some decode as UTF-8. */
+const unsafeInPath = /^[^?]*[^\x21\x22\x24-\x7e]/
+
 function matches({ segments, takesRest }: Route, asked: readonly string[]): boolean {
   if (takesRest ? asked.length < segments.length : asked.length !== segments.length) return false
   return segments.every((segment, at) => segment === '*' || segment === asked[at])
@@ -60,7 +63,7 @@ function matches({ segments, takesRest }: Route, asked: readonly string[]): bool
  */
 function segmentsOf(uri: string): string[] | undefined {
   if (!uri.startsWith('/') || uri.length > URI_BYTES_MAX) return undefined
-  const [path = ''] = uri.split(/[?#]/, 1)
+  const [path = ''] = uri.split('?', 1)
   const raw = path.slice(1).split('/')
   if (raw.at(-1) === '') raw.pop()
   const segments: string[] = []
