@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { ask, identityIn, startGuard } from '../test/stage.ts'
 
@@ -146,4 +149,53 @@ test('a guard that stops answers what is in flight and takes nothing more', asyn
   assert.equal((await ask(url, '/readyz')).body.status, 'stopping')
   await guard.close(1_000)
   await assert.rejects(ask(url, '/auth'), { code: 'ECONNREFUSED' })
+})
+
+/** What comes back for these bytes, until the guard closes. */
+async function answerTo(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(bytes)
+  return await text(socket)
+}
+
+test('headers are all read, and too many bytes of them end the connection', async () => {
+  const { url } = await startGuard({ GUARD_SECRET: 'a'.repeat(32) })
+  const fill = Array.from({ length: 2_200 }, (_, at) => `${at}:\r\n`).join('')
+  const secret = `x-keyrail-guard-secret: ${'a'.repeat(32)}\r\n`
+  const many = await answerTo(
+    url,
+    `GET /auth HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${fill}${secret}\r\n`,
+  )
+  assert.match(many, /^HTTP\/1\.1 401 /)
+  const large = await answerTo(url, `GET /healthz HTTP/1.1\r\nhost: x\r\na: ${'a'.repeat(40_000)}\r\n\r\n`)
+  assert.match(large, /^HTTP\/1\.1 431 /)
+})
+
+test('connections beyond the bound are closed, and the others are answered', async () => {
+  const { guard, url, ask } = await startGuard({ GUARD_MAX_CONNECTIONS: '2' })
+  const port = Number(new URL(url).port)
+  const idle = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+  for (const socket of idle) await once(socket, 'connect')
+  const beyond = connect(port, '127.0.0.1')
+  beyond.on('error', () => {})
+  await once(beyond, 'close')
+  idle[0]?.end()
+  await once(idle[0] ?? guard.server, 'close')
+  assert.equal((await ask('/healthz')).status, 200)
+  idle[1]?.destroy()
+})
+
+test('requests that a proxy does not send are refused', async () => {
+  const { url } = await startGuard()
+  for (const [line, headers, status] of [
+    ['CONNECT /auth HTTP/1.1', '', ''],
+    ['GET http://api.example.com/auth HTTP/1.1', '', '404'],
+    ['GET /auth HTTP/1.1', 'expect: nothing\r\n', '417'],
+    ['POST /auth HTTP/1.1', 'content-length: 3\r\ntransfer-encoding: chunked\r\n', '400'],
+    ['GET /auth HTTP/1.1', 'upgrade: websocket\r\n', '401'],
+    ['GET /auth HTTP/1.0', '', '401'],
+  ] as const) {
+    const heard = await answerTo(url, `${line}\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`)
+    assert.equal(/^HTTP\/1\.1 (\d+)/.exec(heard)?.[1] ?? '', status, line)
+  }
 })

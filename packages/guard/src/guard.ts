@@ -76,6 +76,8 @@ export class Guard {
       },
     )
     this.server.maxConnections = settings.maxConnections
+    // Their bytes are bounded. By a count Node would leave out the last ones, such as a second one of a proxy, or refuse.
+    this.server.maxHeadersCount = 0
   }
 
   get #charges(): boolean {
