@@ -13,6 +13,8 @@ const forged = {
   'x-keyrail-external-id': 'forged',
   'x-keyrail-scopes': 'forged',
   x_keyrail_tenant: 'forged',
+  'x_keyrail-key': 'forged',
+  'x-keyrail-external_id': 'forged',
   'x-forwarded-method': 'forged',
   'x-forwarded-uri': 'forged',
 }
