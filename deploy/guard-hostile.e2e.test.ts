@@ -92,4 +92,12 @@ for (const [name, start] of proxies)
       }
       assert.equal(api.received.length, seen)
     })
+
+    test('a key with a hundred long scopes passes', async () => {
+      const scopes = Array.from({ length: 99 }, (_, at) => `${'s'.repeat(60)}${at}`)
+      const { key } = keyrail.issue({ scopes: ['orders:read', ...scopes] })
+      const { status } = await proxy.ask('/orders', { headers: { authorization: `Bearer ${key}` } })
+      assert.equal(status, 200)
+      assert.ok(received().includes(['orders:read', ...scopes].join(' ')))
+    })
   })
