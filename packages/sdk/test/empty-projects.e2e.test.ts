@@ -149,6 +149,14 @@ const server = createServer((request, response) => {
     after: `})
       server.listen(0, '127.0.0.1', () => announce(server))`,
   },
+  {
+    name: 'a gate',
+    page: frameworks,
+    heading: 'Without a framework',
+    beside: {},
+    before: '',
+    after: `server.listen(0, '127.0.0.1', () => announce(server))`,
+  },
   onExpress('frameworks', 'Express'),
   {
     ...onExpress('verify-keys', fromElsewhere),
