@@ -1362,17 +1362,15 @@ type Admission =
 {
 	key: Valid | undefined;
 	headers: Readonly<Record<string, string>>;
-	limits?: Limits;
+/** What is left of the limits that decided; undefined if none did, or the service did not say. */
+	limits?: LimitNumbers['limits'];
 	refusal?: undefined;
 } | {
 	refusal: HttpAnswer;
-	limits?: Limits;
+	limits?: LimitNumbers['limits'];
 	key?: undefined;
 	headers?: undefined;
 };
-/** What is left of the limits that decided; undefined if none did, or the service did not say. */
-type Limits = LimitNumbers['limits'];
-/** A request to judge. */
 /** A request for `createGate`. */
 interface GateRequest {
 	/** Name, value, name, value, as Node has them in `rawHeaders`. */

@@ -37,13 +37,11 @@ export type Admission =
   | {
       key: Valid | undefined
       headers: Readonly<Record<string, string>>
-      limits?: Limits
+      /** What is left of the limits that decided; undefined if none did, or the service did not say. */
+      limits?: LimitNumbers['limits']
       refusal?: undefined
     }
-  | { refusal: HttpAnswer; limits?: Limits; key?: undefined; headers?: undefined }
-
-/** What is left of the limits that decided; undefined if none did, or the service did not say. */
-type Limits = LimitNumbers['limits']
+  | { refusal: HttpAnswer; limits?: LimitNumbers['limits']; key?: undefined; headers?: undefined }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
 const atOnce = (work: () => void): void => work()
