@@ -31,7 +31,10 @@ export const settings = {
     default: null,
     why: 'Name of this node in the fleet; unset: host, process and a random part',
   },
-  GUARD_LIMITS: { default: 'on', why: 'Whether limits are charged: on (large ones ahead), prepay (all ahead) or off' },
+  GUARD_LIMITS: {
+    default: 'on',
+    why: 'Whether limits are charged: on (large ones ahead), prepay (all ahead) or off',
+  },
   GUARD_LIMITS_UNAVAILABLE: {
     default: 'deny',
     why: 'Requests of a key with limits while the service is away: deny (503) or allow',
