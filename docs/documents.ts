@@ -63,7 +63,7 @@ export interface CodeBlock {
 }
 
 export const codeBlocks = (page: string): CodeBlock[] =>
-  [...page.matchAll(/^```(\w*)\n([\s\S]*?)\n?```$/gm)].map(([, language = '', text = '']) => ({
+  [...page.matchAll(/^```(\w*)(?: [^\n]*)?\n([\s\S]*?)\n?```$/gm)].map(([, language = '', text = '']) => ({
     language,
     text,
   }))

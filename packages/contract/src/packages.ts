@@ -4,8 +4,14 @@ import manifest from '../package.json' with { type: 'json' }
 const arePublished = false
 
 /** The name of a package's archive, as npm names it. */
-export const archiveOf = (name: 'sdk' | 'embed' | 'guard'): string =>
+export const archiveOf = (name: 'sdk' | 'embed' | 'guard' | 'go' | 'python'): string =>
   `keyrail-${name}-${manifest.version}.tgz`
+
+/** The folder in the archive of a client that npm does not install. */
+export const folderOf = (name: 'go' | 'python'): string => `keyrail-${name}-${manifest.version}`
+
+/** The name under which a service has a file of `deploy/guard`. */
+export const guardFileOf = (name: string): string => `guard-${name}`
 
 /**
  * The lines that install a package, and others beside it.

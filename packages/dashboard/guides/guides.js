@@ -99,3 +99,11 @@ box.hidden = false
 
 // On a narrow screen the contents would push the text away.
 if (matchMedia('(max-width: 60rem)').matches) document.querySelector('.contents').open = false
+
+// Who reads one sample in a language reads them all in that language.
+const labels = [...document.querySelectorAll('.tabs label')]
+addEventListener('change', ({ target }) => {
+  const name = target instanceof HTMLInputElement ? target.labels?.[0]?.textContent : undefined
+  if (target.type !== 'radio' || name === undefined) return
+  for (const label of labels) if (label.textContent === name) label.control.checked = true
+})

@@ -1,5 +1,5 @@
 import { type Contents, contentsPage } from './contents.ts'
-import { toHtml } from './render.ts'
+import { toHtml } from './html.ts'
 
 /** A page around an article. It loads its style and its script from the installation. */
 export function layOut(

@@ -2,6 +2,8 @@ import { posix } from 'node:path'
 import { Marked, type RendererObject, type Tokens } from 'marked'
 import { anchorOf } from './anchors.ts'
 import type { Page } from './contents.ts'
+import { codeOf, toHtml } from './html.ts'
+import { gatherTabs, tabsOf } from './tabs.ts'
 
 /** A document as HTML, and what a search finds in it. */
 export interface Rendered {
@@ -22,8 +24,9 @@ interface Section {
  */
 export function render(markdown: string, source: string, pages: ReadonlyMap<string, Page>): Rendered {
   const marked = new Marked({ renderer: rendererOf(source, pages) })
+  marked.use({ extensions: [{ name: 'tabs', renderer: token => tabsOf(token) }] })
   const tokens = marked.lexer(markdown)
-  return { html: marked.parser(tokens), sections: sectionsOf(tokens) }
+  return { html: marked.parser(gatherTabs(tokens)), sections: sectionsOf(tokens) }
 }
 
 function rendererOf(source: string, pages: ReadonlyMap<string, Page>): RendererObject {
@@ -46,9 +49,7 @@ function rendererOf(source: string, pages: ReadonlyMap<string, Page>): RendererO
       if (address !== null) return `<a href="${toHtml(address)}">${inner}</a>`
       return /^https?:/.test(href) ? `${inner} (${toHtml(href)})` : inner
     },
-    code({ text, lang }) {
-      return `<pre tabindex="0"><code${lang ? ` class="${toHtml(lang)}"` : ''}>${toHtml(text)}\n</code></pre>\n`
-    },
+    code: token => codeOf(token),
     table(token) {
       return `<div class="table" tabindex="0">${tableOf(token, cell => this.parser.parseInline(cell))}</div>\n`
     },
@@ -100,6 +101,3 @@ const plainOf = (markdown: string): string =>
     .replace(/[[\]*`|]/g, '')
     .replace(/\s+/g, ' ')
     .trim()
-
-export const toHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

@@ -27,12 +27,15 @@ const stampName = 'built.json'
 const widgetName = 'widget.json'
 
 const types: Record<string, string> = {
+  '.cfg': 'text/plain; charset=utf-8',
+  '.conf': 'text/plain; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.ico': 'image/x-icon',
   '.jpg': 'image/jpeg',
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
+  '.lua': 'text/plain; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.tgz': 'application/gzip',
@@ -41,6 +44,7 @@ const types: Record<string, string> = {
   '.webmanifest': 'application/manifest+json; charset=utf-8',
   '.webp': 'image/webp',
   '.woff2': 'font/woff2',
+  '.yaml': 'application/yaml; charset=utf-8',
 }
 
 /** What is not part of the application, but stands beside it. */

@@ -163,11 +163,6 @@ node --env-file=.env dist/main.js`,
   },
 ]
 
-/** Fetches the keys once, as a server does all the time. */
-export const curlOf = ({ url, projectId, env, secret }: SampleValues) =>
-  `curl '${url}/v1/policy/snapshot?project_id=${projectId}&env=${env}&node=my-computer' \\
-  -H 'Authorization: Bearer ${secret}'`
-
 /** A request of a customer to the API of the vendor. */
 export const customerSamples = (key: string) =>
   [
