@@ -23,6 +23,8 @@ const twice =
     return marked(stage, () => call(stage, ask))
   }
 const revokeKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/revoke`)
+const pauseKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/disable`)
+const resumeKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/enable`)
 const revokeSecretKey: Call = ({ secretKeyId }, ask) => ask('POST', `/v1/secret_keys/${secretKeyId}/revoke`)
 
 const invite = ({ token }: Stage) => makeInvite({ ask }, { live: token })
@@ -129,6 +131,13 @@ const calls: Record<string, Call> = {
   '`POST /v1/keys/:id/rotate`': ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/rotate`),
   '`POST /v1/keys/:id/revoke`': revokeKey,
   'the same again, of a key': twice(revokeKey),
+  '`POST /v1/keys/:id/disable`': pauseKey,
+  'the same again, of a paused key': twice(pauseKey),
+  '`POST /v1/keys/:id/enable`': async (stage, ask) => {
+    await pauseKey(stage, ask)
+    return marked(stage, () => resumeKey(stage, ask))
+  },
+  'the same again, of a key that is not paused': resumeKey,
   '`DELETE /v1/keys/ended`': async (stage, ask) => {
     await revokeKey(stage, ask)
     return marked(stage, () => ask('DELETE', '/v1/keys/ended'))

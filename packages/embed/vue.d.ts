@@ -10,6 +10,8 @@ declare module 'vue' {
         onKeyrailCreated?: Handler<'created'>
         onKeyrailUpdated?: Handler<'updated'>
         onKeyrailRotated?: Handler<'rotated'>
+        onKeyrailPaused?: Handler<'paused'>
+        onKeyrailResumed?: Handler<'resumed'>
         onKeyrailRevoked?: Handler<'revoked'>
         onKeyrailSessionEnded?: Handler<'session-ended'>
         onKeyrailError?: Handler<'error'>

@@ -21,6 +21,7 @@ import {
   Timestamp,
   Uuid,
 } from './shared.ts'
+import { KeyPauser } from './vendor/keys.ts'
 
 /** What an embed token may do. `keys:read` and `keys:write` do not imply each other. */
 const EmbedScope = Type.String({
@@ -76,6 +77,7 @@ export type EmbedToken = Static<typeof EmbedToken>
 /** The tenant of an embed token, what the token may do and until when, and how the widget looks. */
 export const EmbedSession = strictObject({
   object: Type.Literal('embed_session'),
+  vendor: strictObject({ name: StoredName }),
   tenant: strictObject({ id: Uuid, external_id: Type.String(), name: nullable(StoredName) }),
   project: strictObject({ id: Uuid, name: StoredName }),
   env: Env,
@@ -84,6 +86,7 @@ export const EmbedSession = strictObject({
     read: Type.Boolean(),
     write: Type.Boolean(),
     update: Type.Boolean({ description: 'Whether `PATCH /v1/embed/keys/:id` is open to the token.' }),
+    pause: Type.Boolean({ description: 'Whether the token may pause and resume keys.' }),
     key_scopes: Type.Array(Type.String()),
   }),
   known_scopes: nullable(
@@ -125,6 +128,9 @@ const fields = {
   expires_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
   revoked_reason: nullable(Type.String()),
+  disabled_at: nullable({ ...Timestamp, description: 'When the key was paused. Null: it is not.' }),
+  disabled_reason: nullable(Type.String()),
+  disabled_by: nullable(KeyPauser),
   rotated_from: nullable(Uuid),
   rotated_to: nullable(Uuid),
   last_used_at: nullable(Timestamp),

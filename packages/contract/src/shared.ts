@@ -211,6 +211,11 @@ export const RevokeBody = strictObject({
 })
 export type RevokeBody = Static<typeof RevokeBody>
 
+export const DisableBody = strictObject({
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+})
+export type DisableBody = Static<typeof DisableBody>
+
 export const BooleanText = oneOf(['true', 'false'], { default: 'false' })
 
 /** The predecessor of a rotation, and when it stops working. */

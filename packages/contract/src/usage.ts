@@ -47,6 +47,8 @@ export type TakenUsageReport = Static<typeof TakenUsageReport>
 export const refusalReasons = [
   'unknown_key',
   'revoked_key',
+  'disabled_key',
+  'suspended_tenant',
   'expired_key',
   'insufficient_scope',
   'rate_limited',

@@ -100,6 +100,7 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
   [`/keys/${key.id}`]: [
     { name: 'Edit', least: 'admin', call: ['PATCH', `/v1/keys/${key.id}`, { name: 'Other' }] },
     { name: 'Rotate key', least: 'admin', call: ['POST', `/v1/keys/${key.id}/rotate`, {}] },
+    { name: 'Pause key', least: 'admin', call: ['POST', `/v1/keys/${key.id}/disable`, {}] },
     { name: 'Revoke key', least: 'admin', call: ['POST', `/v1/keys/${key.id}/revoke`, {}] },
   ],
   '/tenants': [

@@ -32,6 +32,8 @@ export interface KeyrailKeysProps extends ElementProps {
   readonly onCreated?: (detail: KeyrailEvents['created']) => void
   readonly onUpdated?: (detail: KeyrailEvents['updated']) => void
   readonly onRotated?: (detail: KeyrailEvents['rotated']) => void
+  readonly onPaused?: (detail: KeyrailEvents['paused']) => void
+  readonly onResumed?: (detail: KeyrailEvents['resumed']) => void
   readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void
   readonly onSessionEnded?: () => void
   readonly onError?: (detail: KeyrailEvents['error']) => void
@@ -66,7 +68,17 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
   const newest = useRef(props)
   const { getToken, client, baseUrl, messages, locale, density, className, ...others } = props
   // The element itself says what happens; an attribute of such a name would say nothing.
-  const { onCreated, onUpdated, onRotated, onRevoked, onSessionEnded, onError, ...attributes } = others
+  const {
+    onCreated,
+    onUpdated,
+    onRotated,
+    onPaused,
+    onResumed,
+    onRevoked,
+    onSessionEnded,
+    onError,
+    ...attributes
+  } = others
   const hasToken = getToken !== undefined
   // One function for the life of the component, so that a render asks for no token.
   const [askNewest] = useState(() => async () => {
@@ -90,6 +102,8 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
     on('created', detail => newest.current.onCreated?.(detail))
     on('updated', detail => newest.current.onUpdated?.(detail))
     on('rotated', detail => newest.current.onRotated?.(detail))
+    on('paused', detail => newest.current.onPaused?.(detail))
+    on('resumed', detail => newest.current.onResumed?.(detail))
     on('revoked', detail => newest.current.onRevoked?.(detail))
     on('session-ended', () => newest.current.onSessionEnded?.())
     on('error', detail => newest.current.onError?.(detail))

@@ -13,5 +13,6 @@ export type EmbedKeyUpdate = Static<typeof embed.EmbedKeyUpdate>
 export type CreatedEmbedKey = Static<typeof embed.CreatedEmbedKey>
 export type RotatedEmbedKey = Static<typeof embed.RotatedEmbedKey>
 export type RotateBody = Static<typeof shared.RotateBody>
+export type DisableBody = Static<typeof shared.DisableBody>
 export type RevokeBody = Static<typeof shared.RevokeBody>
 export type KeyUsage = Static<typeof usage.KeyUsage>

@@ -85,6 +85,10 @@ test('a style sheet of the page reaches every part', async () => {
   await visit.button('Revoke Build server').click()
   await look()
   await visit.button('Cancel').click()
+  await visit.button('Pause Build server').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause Build server' }).click()
+  await visit.text('Paused by you')
+  await look()
   const hangs = Promise.withResolvers<void>()
   await page.route(`${stage.url}/v1/embed/session`, async route => {
     await hangs.promise

@@ -18,6 +18,8 @@ export interface KeyrailKeysProps extends ElementProps {
     readonly onCreated?: (detail: KeyrailEvents['created']) => void;
     readonly onUpdated?: (detail: KeyrailEvents['updated']) => void;
     readonly onRotated?: (detail: KeyrailEvents['rotated']) => void;
+    readonly onPaused?: (detail: KeyrailEvents['paused']) => void;
+    readonly onResumed?: (detail: KeyrailEvents['resumed']) => void;
     readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void;
     readonly onSessionEnded?: () => void;
     readonly onError?: (detail: KeyrailEvents['error']) => void;

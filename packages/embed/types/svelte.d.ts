@@ -11,6 +11,8 @@ declare module 'svelte/elements' {
         'onkeyrail-created'?: Handler<'created'>
         'onkeyrail-updated'?: Handler<'updated'>
         'onkeyrail-rotated'?: Handler<'rotated'>
+        'onkeyrail-paused'?: Handler<'paused'>
+        'onkeyrail-resumed'?: Handler<'resumed'>
         'onkeyrail-revoked'?: Handler<'revoked'>
         'onkeyrail-session-ended'?: Handler<'session-ended'>
         'onkeyrail-error'?: Handler<'error'>

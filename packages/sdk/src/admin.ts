@@ -2,7 +2,7 @@
 
 export type { Listing, Page } from './admin/list.ts'
 export { type Admin, createAdmin } from './admin/open.ts'
-export type { AdminOptions, RevokeBody, RotateBody } from './admin/options.ts'
+export type { AdminOptions, DisableBody, RevokeBody, RotateBody } from './admin/options.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'
 export type * from './admin/types.ts'
 export type { SecretKeySource } from './http/secret-key.ts'

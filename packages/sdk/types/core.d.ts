@@ -8,7 +8,7 @@ type Meta$1 = {
 	[name: string]: unknown;
 };
 type Env = "live" | "test";
-type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.ended_deleted" | "secret_key.created" | "secret_key.updated" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
+type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.disabled" | "api_key.enabled" | "api_key.ended_deleted" | "secret_key.created" | "secret_key.updated" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
 type AuditChain = {
 	object: "audit_chain";
 	valid: boolean;
@@ -134,7 +134,7 @@ type Refusals = {
 	days: number;
 	total: number;
 	data: ({
-		reason: "unknown_key" | "revoked_key" | "expired_key" | "insufficient_scope" | "rate_limited";
+		reason: "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
 		count: number;
 	})[];
 };
@@ -274,6 +274,10 @@ type Key = KeyExample & {
 	rateLimits: RateLimit$1[] | null;
 	revokedAt: string | null;
 	revokedReason: string | null;
+/** When the key was paused. Null: it is not. */
+	disabledAt: string | null;
+	disabledReason: string | null;
+	disabledBy: "vendor" | "tenant" | null;
 	rotatedFrom: string | null;
 	rotatedTo: string | null;
 	updatedAt: string;
@@ -316,8 +320,8 @@ type KeyList = Paging & {
 	includeRevoked?: "true" | "false";
 /** The start of the `name` or the `displayPrefix`, or of a later word of the name, A to Z in any case, or the whole id. Sorts by what matches. */
 	q?: string;
-/** `expiring`: active, ends within 14 days, the next first. `expired`: not revoked, the last first. Replaces `includeRevoked`. */
-	status?: "active" | "expiring" | "expired" | "revoked";
+/** `expiring`: active, ends within 14 days, the next first. `disabled`: paused, neither expired nor revoked. `expired`: not revoked, the last first. Replaces `includeRevoked`. */
+	status?: "active" | "expiring" | "disabled" | "expired" | "revoked";
 };
 type KeyUpdate = {
 	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
@@ -531,6 +535,7 @@ type RevokedKey = Key & {
 		reason?: "nodes_unknown";
 	};
 };
+type PausedKey = RevokedKey;
 type RevokedSecretKey = SecretKey & {
 	descendants: Descendants;
 	cascade: Cascade;
@@ -1420,6 +1425,27 @@ interface IdempotentOptions {
 }
 /** What `createIdempotency` returns, or a `Keyrail`. */
 type IdempotencyOf = OfWhole<'idempotency', Idempotency>;
+/** How a rotation replaces a key. */
+interface RotateBody {
+	/** Hours for which the predecessor stays valid, 0 to 168; 24 by default. */
+	overlapHours?: number;
+}
+/** Why a key is paused. */
+interface DisableBody {
+	/** 1 to 500 characters. */
+	reason?: string;
+}
+/** Why a key is revoked. */
+interface RevokeBody {
+	/** 1 to 500 characters. */
+	reason?: string;
+}
+interface AdminOptions extends ConnectionOptions {
+	/** Time limit of one attempt in ms, 30,000 by default: a revocation that waits for the fleet takes up to 15 s. */
+	timeoutMs?: number | undefined;
+	/** How often a failed call is repeated, if repeating it is safe. 0 to 10, 2 by default. */
+	maxRetries?: number | undefined;
+}
 /** Options of one call, in place of those of the client. */
 interface CallOptions {
 	/** Aborts the call, which rejects with the code `aborted`. */
@@ -1444,22 +1470,6 @@ interface Page<T> {
 interface Listing<T> extends AsyncIterable<T> {
 	/** The page that the query names. For the next one, pass `nextCursor` as `cursor`. */
 	page(): Promise<Page<T>>;
-}
-/** How a rotation replaces a key. */
-interface RotateBody {
-	/** Hours for which the predecessor stays valid, 0 to 168; 24 by default. */
-	overlapHours?: number;
-}
-/** Why a key is revoked. */
-interface RevokeBody {
-	/** 1 to 500 characters. */
-	reason?: string;
-}
-interface AdminOptions extends ConnectionOptions {
-	/** Time limit of one attempt in ms, 30,000 by default: a revocation that waits for the fleet takes up to 15 s. */
-	timeoutMs?: number | undefined;
-	/** How often a failed call is repeated, if repeating it is safe. 0 to 10, 2 by default. */
-	maxRetries?: number | undefined;
 }
 /** Manages a workspace; made by `createAdmin`. Each method names the route that it calls. */
 interface Admin extends ReturnType<typeof openAdmin> {}
@@ -1498,34 +1508,28 @@ declare function openAdmin(): {
 		delete: (id: string, options?: CallOptions) => Promise<DeletedTenant>;
 	};
 	keys: {
-		/** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */create: (body: KeyCreate, options?: KeyedOptions) => Promise<CreatedKey>;
-/** `GET /v1/keys` */
+		create: (body: KeyCreate, options?: KeyedOptions) => Promise<CreatedKey>;
 		list: (query?: KeyList, options?: CallOptions) => Listing<Key>;
-/** `GET /v1/keys/:id` */
 		get: (id: string, options?: CallOptions) => Promise<Key>;
-/** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
 		identify: (key: string, options?: CallOptions) => Promise<Key>;
-		/**
-		 * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
-		 * default, since a call without an answer may have been charged. A keyring verifies without a call.
-		 */
 		verify: (body: KeyVerify, {
 			maxRetries,
 			...more
 		}?: CallOptions) => Promise<KeyVerdict>;
-/** `PATCH /v1/keys/:id` */
 		update: (id: string, body: KeyUpdate, options?: CallOptions) => Promise<Key>;
-/** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
 		rotate: (id: string, body?: RotateBody, options?: KeyedOptions) => Promise<RotatedKey>;
-		/**
-		 * `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not.
-		 */
 		revoke: (id: string, body?: RevokeBody & {
 			wait?: boolean;
 		}, options?: CallOptions) => Promise<RevokedKey>;
-/** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
+		disable: (id: string, body?: DisableBody & {
+			wait?: boolean;
+		}, options?: CallOptions) => Promise<PausedKey>;
+		enable: (id: string, {
+			wait
+		}?: {
+			wait?: boolean;
+		}, options?: CallOptions) => Promise<PausedKey>;
 		deleteEnded: (query?: EndedKeysQuery, options?: CallOptions) => Promise<EndedKeysDeleted>;
-/** `GET /v1/keys/:id/usage` */
 		usage: (id: string, query?: KeyUsageQuery, options?: CallOptions) => Promise<KeyUsage>;
 	};
 	secretKeys: {
@@ -1713,4 +1717,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, DisableBody, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };

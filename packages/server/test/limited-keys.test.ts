@@ -109,6 +109,8 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   updateKey: [404, 'not_found'],
   rotateKey: [404, 'not_found'],
   revokeKey: [404, 'not_found'],
+  disableKey: [404, 'not_found'],
+  enableKey: [404, 'not_found'],
   getKeyUsage: [404, 'not_found'],
   getProject: [404, 'not_found'],
   updateProject: [404, 'not_found'],

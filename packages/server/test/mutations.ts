@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mintToken } from './embed.ts'
+import { makeWidget, pauses } from './pauses.ts'
 import { addMember, makePerson, type Query } from './people.ts'
 import { until } from './until.ts'
 import {
@@ -42,20 +43,7 @@ interface Means {
 /** Makes what the request needs, and returns the request. It succeeds when sent once. */
 export type PrepareMutation = (means: Means) => Promise<MutationRequest>
 
-/** What is needed to make something over the API. */
-type Caller = Pick<Means, 'ask' | 'scene'>
-
 const limits = [{ id: 'all', limit: 7, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }]
-
-/**
- * A tenant with an embed token. Each call makes a tenant, because a tenant may make sixty keys a minute.
- * @returns the token and one of the tenant's keys.
- */
-async function makeWidget(means: Caller): Promise<{ token: string; id: string }> {
-  const { ask } = means
-  const scene = { ...means.scene, tenantId: (await makeTenant(means, means.scene)).id }
-  return { token: await mintToken({ ask }, scene), id: (await issueKey({ ask }, scene)).id }
-}
 
 /** By `operation`; each one writes an audit row. */
 export const auditedMutations: Record<string, PrepareMutation> = {
@@ -163,6 +151,7 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     url: `/v1/keys/${(await issueKey(means, means.scene)).id}/revoke`,
     token: means.scene.live,
   }),
+  ...pauses,
   createEmbedKey: async means => ({
     url: '/v1/embed/keys',
     token: (await makeWidget(means)).token,

@@ -26,7 +26,10 @@ table api_keys row level security
   display_prefix_folded text default lower(("left"(display_prefix, 64) COLLATE "C"))
   idle_since timestamp(3) with time zone not null default service_now()
   made_by uuid
-  constraint api_keys_checked CHECK (api_keys_checked(env, lookup_hash, meta, name, rate_limits, revoked_reason, scopes))
+  disabled_at timestamp with time zone
+  disabled_reason text
+  disabled_by text
+  constraint api_keys_row_checked CHECK (api_keys_row_checked(env, lookup_hash, meta, name, rate_limits, revoked_reason, scopes, disabled_at, disabled_reason, disabled_by))
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint api_keys_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
   constraint api_keys_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
@@ -39,6 +42,7 @@ table api_keys row level security
   CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)
   CREATE INDEX api_keys_in_project ON public.api_keys USING btree (workspace_id, project_id, is_revoked, id)
   CREATE INDEX api_keys_of_tenant ON public.api_keys USING btree (workspace_id, tenant_id, is_revoked, id)
+  CREATE INDEX api_keys_paused ON public.api_keys USING btree (workspace_id, env, id) WHERE (disabled_at IS NOT NULL)
   CREATE INDEX api_keys_unrevoked_by_expiry ON public.api_keys USING btree (workspace_id, env, expires_at, id) WHERE (revoked_at IS NULL)
   CREATE UNIQUE INDEX api_keys_lookup_hash_unique ON public.api_keys USING btree (workspace_id, lookup_hash)
   policy api_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
@@ -805,7 +809,7 @@ begin
 end $function$
   -- execute: public
 
-CREATE OR REPLACE FUNCTION public.api_keys_checked(env text, lookup_hash bytea, meta json, name text, rate_limits jsonb, revoked_reason text, scopes text[])
+CREATE OR REPLACE FUNCTION public.api_keys_row_checked(env text, lookup_hash bytea, meta json, name text, rate_limits jsonb, revoked_reason text, scopes text[], disabled_at timestamp with time zone, disabled_reason text, disabled_by text)
  RETURNS boolean
  LANGUAGE plpgsql
  IMMUTABLE
@@ -818,6 +822,8 @@ declare
     when char_length(name) not between 1 and 200 then 'name_bounds'
     when rate_limits is not null and not public.rate_limits_valid(rate_limits) then 'rate_limits_bounds'
     when char_length(revoked_reason) not between 1 and 500 then 'reason_bounds'
+    when num_nonnulls(disabled_at, disabled_by) = 1 or disabled_at is null and disabled_reason is not null
+      or disabled_by not in ('vendor', 'tenant') or char_length(disabled_reason) not between 1 and 500 then 'disabled'
     -- Scopes that are short together are short each.
     when cardinality(scopes) > 64 or '' = any(scopes)
       or char_length(array_to_string(scopes, '')) > 200 and not public.lengths_between(scopes, 1, 200) then 'scopes_bounds'

@@ -17,6 +17,7 @@ import {
 } from './column-bounds.ts'
 import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
+import { pauseValues } from './pauses.ts'
 import { makeMailedToken, makePerson } from './people.ts'
 import {
   answerOnce,
@@ -70,6 +71,7 @@ const slug = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
 const environments = ['live', 'test']
 
 const bounds: Record<string, Bound> = {
+  api_keys_disabled: bound('(disabled_at, disabled_reason, disabled_by)', pauseValues.ok, pauseValues.bad),
   api_keys_env: among('env', environments),
   api_keys_lookup_hash_length: bytes('lookup_hash', 32),
   api_keys_meta_bounds: meta('meta'),

@@ -12,6 +12,8 @@ const { live, workspaceId, projectId, tenantId } = vendor
 const key = await issueKey(harness, vendor)
 const revoked = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live })
+const paused = await issueKey(harness, vendor)
+await ask('POST', `/v1/keys/${paused.id}/disable`, { token: live })
 const rotated = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live })
 await ask('PATCH', `/v1/keys/${key.id}`, { token: live, body: { name: 'renamed', scopes: ['a'] } })
@@ -51,6 +53,14 @@ const halves: Record<string, [string, RegExp]> = {
   'an audit row without its revocation': [
     `update api_keys set revoked_at = null where id = '${revoked.id}'`,
     /revoked_at but 1 rows of api_key.revoked/,
+  ],
+  'a pause without its audit row': [
+    `update api_keys set disabled_at = now(), disabled_by = 'vendor' where id = '${key.id}'`,
+    /its pause differs from the last audit row/,
+  ],
+  'an audit row without its pause': [
+    `update api_keys set disabled_at = null, disabled_by = null where id = '${paused.id}'`,
+    /its pause differs from the last audit row/,
   ],
   'a rotation without its link': [
     `update api_keys set rotated_to = null where id = '${rotated.id}'`,

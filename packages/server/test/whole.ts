@@ -56,6 +56,15 @@ const renamed = (table: string, type: string) => `
     order by l.seq desc limit 1) last on last.name is distinct from t.name
   where t.workspace_id = $1`
 
+/** A key is paused exactly if the last audit row about its pause says so, and by whom. */
+const paused = `
+  select 'api_keys: its pause differs from the last audit row', t.id::text
+  from api_keys t left join lateral (
+    select case l.action when 'api_key.disabled' then l.payload::json->>'disabled_by' end as by from audit_logs l
+    where l.workspace_id = $1 and l.target_id = t.id and l.action in ('api_key.disabled', 'api_key.enabled')
+    order by l.seq desc limit 1) last on true
+  where t.workspace_id = $1 and t.disabled_by is distinct from last.by`
+
 /** The last audit row of each member must match the membership and the role. */
 const standing = `
   select 'workspace_members: differs from the last audit row', l.target_id::text
@@ -90,6 +99,7 @@ const faults = `
   union all ${renamed('tenants', 'tenant')}
   union all ${born('workspace_invites', created('workspace_invite.created'))}
   union all ${ended('workspace_invites', 'revoked_at', 'workspace_invite.revoked')}
+  union all ${paused}
   union all ${standing}
   union all
   select 'workspace: ' || count(*) || ' rows of workspace.created', $1::text
@@ -137,7 +147,7 @@ const versions = `
   select k.project_id, true from audit_logs l
   join api_keys k on k.workspace_id = l.workspace_id and k.id = l.target_id
   where l.workspace_id = $1 and (
-    l.action = 'api_key.updated'
+    l.action in ('api_key.updated', 'api_key.disabled', 'api_key.enabled')
     or (l.action = 'api_key.revoked'
       and coalesce(l.payload::json->>'reason', '') not in ('project_deleted', 'tenant_deleted')
       and not exists (select from audit_logs p where p.workspace_id = $1 and p.target_id = k.project_id

@@ -11,7 +11,7 @@ import {
   Jwks,
   RotatedEmbedKey,
 } from '../embed.ts'
-import { RevokeBody, RotateBody } from '../shared.ts'
+import { DisableBody, RevokeBody, RotateBody } from '../shared.ts'
 import { KeyUsage, KeyUsageQuery } from '../vendor/usage.ts'
 import { declareRoutes } from './declare.ts'
 
@@ -96,6 +96,27 @@ export const embedRoutes = declareRoutes({
     scope: 'keys:write',
     body: RevokeBody,
     answer: EmbedKey,
+  },
+  'POST /v1/embed/keys/:id/disable': {
+    plane: 'embed',
+    operation: 'disableEmbedKey',
+    summary: 'Pause a key',
+    description:
+      'The key is refused until it is resumed; all else of it stays. Repeating the call changes nothing.',
+    scope: 'keys:write',
+    body: DisableBody,
+    answer: EmbedKey,
+    refusals: ['key_not_active'],
+  },
+  'POST /v1/embed/keys/:id/enable': {
+    plane: 'embed',
+    operation: 'enableEmbedKey',
+    summary: 'Resume a paused key',
+    description:
+      'The key is what it was before the pause. A key that the vendor paused is 409. A key that is not paused stays as it is.',
+    scope: 'keys:write',
+    answer: EmbedKey,
+    refusals: ['key_not_active'],
   },
   'GET /v1/embed/keys/:id/usage': {
     plane: 'embed',

@@ -1,4 +1,4 @@
-import { RevokeBody, RotateBody } from '../shared.ts'
+import { DisableBody, RevokeBody, RotateBody } from '../shared.ts'
 import { EndedKeysDeleted, EndedKeysQuery } from '../vendor/ended.ts'
 import {
   CreatedKey,
@@ -8,6 +8,7 @@ import {
   KeyList,
   Keys,
   KeyUpdate,
+  PausedKey,
   RevokedKey,
   RevokeQuery,
   RotatedKey,
@@ -98,5 +99,28 @@ export const keyRoutes = declareRoutes({
     query: RevokeQuery,
     body: RevokeBody,
     answer: RevokedKey,
+  },
+  'POST /v1/keys/:id/disable': {
+    plane: 'vendor',
+    operation: 'disableKey',
+    summary: 'Pause a key',
+    description:
+      'Your servers refuse the key until it is resumed; all else of it stays. With `wait=true` the response waits until your servers have the change. Repeating the call changes nothing.',
+    permission: 'keys:write',
+    query: RevokeQuery,
+    body: DisableBody,
+    answer: PausedKey,
+    refusals: ['key_not_active'],
+  },
+  'POST /v1/keys/:id/enable': {
+    plane: 'vendor',
+    operation: 'enableKey',
+    summary: 'Resume a paused key',
+    description:
+      'The key is what it was before the pause. With `wait=true` the response waits until your servers have the change. A key that is not paused stays as it is.',
+    permission: 'keys:write',
+    query: RevokeQuery,
+    answer: PausedKey,
+    refusals: ['key_not_active'],
   },
 })

@@ -39,6 +39,8 @@ export const auditActions = [
   'api_key.updated',
   'api_key.rotated',
   'api_key.revoked',
+  'api_key.disabled',
+  'api_key.enabled',
   'api_key.ended_deleted',
   'secret_key.created',
   'secret_key.updated',

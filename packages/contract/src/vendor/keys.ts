@@ -55,9 +55,9 @@ export const KeyUpdate = strictObject({
 export type KeyUpdate = Static<typeof KeyUpdate>
 
 /** Where a key is in its life. A key that expires within 14 days is active too. */
-export const KeyStatus = oneOf(['active', 'expiring', 'expired', 'revoked'], {
+export const KeyStatus = oneOf(['active', 'expiring', 'disabled', 'expired', 'revoked'], {
   description:
-    '`expiring`: active, ends within 14 days, the next first. `expired`: not revoked, the last first. Replaces `include_revoked`.',
+    '`expiring`: active, ends within 14 days, the next first. `disabled`: paused, neither expired nor revoked. `expired`: not revoked, the last first. Replaces `include_revoked`.',
 })
 export type KeyStatus = Static<typeof KeyStatus>
 
@@ -89,6 +89,10 @@ export type KeyIdentify = Static<typeof KeyIdentify>
 export const RevokeQuery = Type.Object({ wait: Type.Optional(BooleanText) })
 export type RevokeQuery = Static<typeof RevokeQuery>
 
+/** Who paused a key. The vendor can resume any key, a tenant only what it paused itself. */
+export const KeyPauser = oneOf(['vendor', 'tenant'])
+export type KeyPauser = Static<typeof KeyPauser>
+
 const fields = {
   project_id: Uuid,
   tenant_id: Uuid,
@@ -101,6 +105,9 @@ const fields = {
   expires_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
   revoked_reason: nullable(Type.String()),
+  disabled_at: nullable({ ...Timestamp, description: 'When the key was paused. Null: it is not.' }),
+  disabled_reason: nullable(Type.String()),
+  disabled_by: nullable(KeyPauser),
   rotated_from: nullable(Uuid),
   rotated_to: nullable(Uuid),
   last_used_at: nullable(Timestamp),
@@ -138,5 +145,10 @@ export const Propagation = strictObject({
   ),
 })
 export type Propagation = Static<typeof Propagation>
-export const RevokedKey = resource('api_key', { ...fields, propagation: Type.Optional(Propagation) })
+/** With `wait=true`, the answer says how far the change has come. */
+const settled = { ...fields, propagation: Type.Optional(Propagation) }
+export const RevokedKey = resource('api_key', settled)
 export type RevokedKey = Static<typeof RevokedKey>
+/** A key that was paused or resumed. */
+export const PausedKey = resource('api_key', settled)
+export type PausedKey = Static<typeof PausedKey>

@@ -12,6 +12,8 @@ export interface Act {
 }
 
 const rotate = { act: 'rotate', label: 'Rotate', also: ['renew', 'replace'] } as const
+const pause = { act: 'pause', label: 'Pause', also: ['disable', 'stop', 'suspend'] } as const
+const resume = { act: 'resume', label: 'Resume', also: ['enable', 'unpause'] } as const
 const revoke = { act: 'revoke', label: 'Revoke', also: ['delete', 'remove', 'end'] } as const
 const edit = { act: 'edit', label: 'Edit', also: ['rename', 'change'] } as const
 const endSessions = {
@@ -20,7 +22,7 @@ const endSessions = {
   also: ['sessions', 'sign'],
 } as const
 
-export const keyActs = [edit, rotate, revoke] as const
+export const keyActs = [edit, rotate, pause, resume, revoke] as const
 export const tenantActs = [endSessions] as const
 export type TenantAct = (typeof tenantActs)[number]['act']
 /** What `act` in an address may say. */

@@ -2,6 +2,7 @@ import type { Routes } from '@keyrail/contract/routes/all'
 import type { Static, TSchema } from 'typebox'
 import type {
   CreatedEmbedKey,
+  DisableBody,
   EmbedKey,
   EmbedKeyCreate,
   EmbedKeys,
@@ -30,6 +31,10 @@ export interface EmbedClient {
   rotate(id: string, settings?: RotateBody): Promise<RotatedEmbedKey>
   /** Revokes a key for good. Repeating it changes nothing. */
   revoke(id: string, settings?: RevokeBody): Promise<EmbedKey>
+  /** Pauses a key: its requests are refused until it is resumed. Repeating it changes nothing. */
+  disable(id: string, settings?: DisableBody): Promise<EmbedKey>
+  /** Resumes a key that the tenant has paused. */
+  enable(id: string): Promise<EmbedKey>
   /** Requests by UTC day, 30 days by default. */
   usage(id: string, query?: { days?: number }): Promise<KeyUsage>
   /** Makes the next call get a new token, for example after the person has changed accounts. */
@@ -110,6 +115,8 @@ export function createEmbedClient({ baseUrl, getToken, onTokenChange }: EmbedCli
     update: (id, body) => call('PATCH /v1/embed/keys/:id', { id, body }),
     rotate: (id, body = {}) => call('POST /v1/embed/keys/:id/rotate', { id, body }),
     revoke: (id, body = {}) => call('POST /v1/embed/keys/:id/revoke', { id, body }),
+    disable: (id, body = {}) => call('POST /v1/embed/keys/:id/disable', { id, body }),
+    enable: id => call('POST /v1/embed/keys/:id/enable', { id }),
     usage: (id, query = {}) => call('GET /v1/embed/keys/:id/usage', { id, query }),
     renewToken: tokens.expire,
     takeTokensFrom: tokens.takeFrom,

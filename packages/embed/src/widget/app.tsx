@@ -7,9 +7,9 @@ import { hear } from './hear.ts'
 import { KeyRow } from './key-row.tsx'
 import type { Keyring, NewSecret, Shown } from './keyring.ts'
 import { keepPlace } from './place.ts'
-import { RevokeDialog } from './revoke-dialog.tsx'
 import { RotateDialog } from './rotate-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
+import { SettleDialog } from './settle-dialog.tsx'
 import { Trouble } from './trouble.tsx'
 import { useDates } from './use-dates.ts'
 import type { Words } from './words/words.ts'
@@ -22,7 +22,7 @@ interface AppProps {
 
 type Open =
   | { readonly kind: 'create' }
-  | { readonly kind: 'edit' | 'rotate' | 'revoke'; readonly key: EmbedKey }
+  | { readonly kind: 'edit' | 'rotate' | 'pause' | 'resume' | 'revoke'; readonly key: EmbedKey }
   | { readonly kind: 'secret'; readonly secret: NewSecret }
 
 export function App({ keyring, words, density }: AppProps) {
@@ -130,6 +130,8 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
                 isReplaced={listed.some(({ id }) => id === key.rotated_to)}
                 onEdit={() => ask({ kind: 'edit', key })}
                 onRotate={() => ask({ kind: 'rotate', key })}
+                onPause={() => ask({ kind: 'pause', key })}
+                onResume={() => ask({ kind: 'resume', key })}
                 onRevoke={() => ask({ kind: 'revoke', key })}
               />
             ))}
@@ -156,8 +158,14 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
         <EditDialog at={at} of={open.key} onClose={close} onDone={() => finish('saidSaved')} />
       )}
       {open?.kind === 'rotate' && <RotateDialog at={at} of={open.key} onClose={close} onMade={show} />}
-      {open?.kind === 'revoke' && (
-        <RevokeDialog at={at} of={open.key} onClose={close} onDone={() => finish('saidRevoked')} />
+      {(open?.kind === 'pause' || open?.kind === 'resume' || open?.kind === 'revoke') && (
+        <SettleDialog
+          at={at}
+          of={open.key}
+          change={open.kind}
+          onClose={close}
+          onDone={() => finish(open.kind === 'revoke' ? 'saidRevoked' : 'saidSaved')}
+        />
       )}
       {open?.kind === 'secret' && <SecretDialog at={at} secret={open.secret} onClose={close} />}
     </>

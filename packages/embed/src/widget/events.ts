@@ -5,6 +5,8 @@ export interface KeyrailEvents {
   updated: { id: string; name: string | null; expires_at: string | null }
   /** `id` is the successor. */
   rotated: { id: string; rotated_from: string; display_prefix: string }
+  paused: { id: string }
+  resumed: { id: string }
   revoked: { id: string }
   'session-ended': Record<never, never>
   error: { code: string; message: string; request_id: string | null }

@@ -1,7 +1,7 @@
 import type { EmbedKey, EmbedSession } from '../types.ts'
 import type { At } from './at.ts'
 import { Bars } from './bars.tsx'
-import { hasEnded, lifeOf, nameOf, prefixOf } from './key-words.ts'
+import { hasEnded, lifeOf, nameOf, pausedBy, prefixOf } from './key-words.ts'
 
 interface KeyRowProps {
   readonly at: At
@@ -11,16 +11,33 @@ interface KeyRowProps {
   readonly isReplaced: boolean
   readonly onEdit: () => void
   readonly onRotate: () => void
+  readonly onPause: () => void
+  readonly onResume: () => void
   readonly onRevoke: () => void
 }
 
-export function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onRevoke }: KeyRowProps) {
+export function KeyRow({
+  at,
+  of: key,
+  can,
+  isReplaced,
+  onEdit,
+  onRotate,
+  onPause,
+  onResume,
+  onRevoke,
+}: KeyRowProps) {
   const { words, keyring, hasDates } = at
   const name = nameOf(key, words)
   const isOver = hasEnded(key, keyring.now())
+  const paused = isOver ? null : pausedBy(key, at)
   // The successor has the same scopes, which the token must be able to give.
   const mayRotate =
-    can.write && !isOver && !isReplaced && key.scopes.every(one => can.key_scopes.includes(one))
+    can.write &&
+    !isOver &&
+    paused === null &&
+    !isReplaced &&
+    key.scopes.every(one => can.key_scopes.includes(one))
   return (
     <li part="key" tabIndex={-1}>
       <div class="what">
@@ -30,6 +47,11 @@ export function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onRevok
         <code part="key-prefix" dir="ltr">
           {prefixOf(key)}
         </code>
+        {paused === null ? null : (
+          <p class="paused" part="key-paused">
+            <bdi>{paused}</bdi>
+          </p>
+        )}
         {key.scopes.length === 0 ? null : (
           <ul class="scopes" aria-label={words.text('scopes')}>
             {key.scopes.map(scope => (
@@ -67,6 +89,26 @@ export function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onRevok
               onClick={onRotate}
             >
               {words.text('rotate')}
+            </button>
+          ) : null}
+          {can.pause && !isOver && paused === null ? (
+            <button
+              type="button"
+              part="button"
+              aria-label={words.text('pauseNamed', { name })}
+              onClick={onPause}
+            >
+              {words.text('pause')}
+            </button>
+          ) : null}
+          {can.pause && paused !== null && key.disabled_by === 'tenant' ? (
+            <button
+              type="button"
+              part="button"
+              aria-label={words.text('resumeNamed', { name })}
+              onClick={onResume}
+            >
+              {words.text('resume')}
             </button>
           ) : null}
           <button

@@ -27,6 +27,13 @@ export function lifeOf(key: EmbedKey, { words, keyring, hasDates }: At): string[
   return lines
 }
 
+/** Who has paused a key; null for one that works. A service that is older than the widget pauses none. */
+export function pausedBy({ disabled_at, disabled_by }: EmbedKey, { words, keyring }: At): string | null {
+  if (!disabled_at) return null
+  const vendor = keyring.shown().session?.vendor.name ?? ''
+  return disabled_by === 'tenant' ? words.text('pausedByYou') : words.text('pausedBy', { vendor })
+}
+
 /** Until when the old key of a rotation works. */
 export const oldEndsOf = (end: string | number, { words, keyring }: At): string =>
   Number(new Date(end)) <= keyring.now()

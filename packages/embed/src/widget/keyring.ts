@@ -38,6 +38,8 @@ export interface Keyring {
   create(settings: { name?: string; scopes: string[] }): Promise<NewSecret>
   update(key: EmbedKey, settings: EmbedKeyUpdate): Promise<void>
   rotate(key: EmbedKey, overlapHours: number): Promise<NewSecret>
+  pause(key: EmbedKey): Promise<void>
+  resume(key: EmbedKey): Promise<void>
   revoke(key: EmbedKey): Promise<void>
   onTokenChange(change: TokenChange): void
   /** The page gives tokens by another function. */
@@ -125,10 +127,20 @@ class TenantKeyring implements Keyring {
   }
 
   async update({ id }: EmbedKey, settings: EmbedKeyUpdate): Promise<void> {
-    const updated = await this.#change(() => this.#client.update(id, settings))
-    const { name, expires_at } = updated
-    this.#show({ keys: this.#shown.keys?.map(key => (key.id === id ? updated : key)) ?? null })
+    const { name, expires_at } = await this.#replace(() => this.#client.update(id, settings))
     this.#emit('updated', { id, name, expires_at })
+    void this.load()
+  }
+
+  async pause({ id }: EmbedKey): Promise<void> {
+    await this.#replace(() => this.#client.disable(id))
+    this.#emit('paused', { id })
+    void this.load()
+  }
+
+  async resume({ id }: EmbedKey): Promise<void> {
+    await this.#replace(() => this.#client.enable(id))
+    this.#emit('resumed', { id })
     void this.load()
   }
 
@@ -174,6 +186,13 @@ class TenantKeyring implements Keyring {
       }
       this.#show({ trouble, isLoading: false })
     }
+  }
+
+  /** Shows the key as the call has changed it. */
+  async #replace(call: () => Promise<EmbedKey>): Promise<EmbedKey> {
+    const changed = await this.#change(call)
+    this.#show({ keys: this.#shown.keys?.map(key => (key.id === changed.id ? changed : key)) ?? null })
+    return changed
   }
 
   /** @throws what the call throws, after it is reported. */

@@ -4,7 +4,7 @@ import type { Words } from './words/words.ts'
 
 /** A text with the name of a key in it. The name is isolated, so that its script, or marks of direction in it, change nothing around it. */
 export const withName = (
-  name: 'editNamed' | 'rotateNamed' | 'revokeNamed' | 'revokeAsk',
+  name: `${'edit' | 'rotate' | 'pause' | 'resume' | 'revoke'}Named` | 'revokeAsk',
   key: EmbedKey,
   words: Words,
 ) =>

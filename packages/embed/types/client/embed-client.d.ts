@@ -1,4 +1,4 @@
-import type { CreatedEmbedKey, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedKeyUpdate, EmbedSession, KeyUsage, RevokeBody, RotateBody, RotatedEmbedKey } from '../types.js';
+import type { CreatedEmbedKey, DisableBody, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedKeyUpdate, EmbedSession, KeyUsage, RevokeBody, RotateBody, RotatedEmbedKey } from '../types.js';
 import { type GetToken, type TokenChange } from './tokens.js';
 /** A client for one tenant's keys, with a token that renews itself. It keeps no key. */
 export interface EmbedClient {
@@ -14,6 +14,10 @@ export interface EmbedClient {
     rotate(id: string, settings?: RotateBody): Promise<RotatedEmbedKey>;
     /** Revokes a key for good. Repeating it changes nothing. */
     revoke(id: string, settings?: RevokeBody): Promise<EmbedKey>;
+    /** Pauses a key: its requests are refused until it is resumed. Repeating it changes nothing. */
+    disable(id: string, settings?: DisableBody): Promise<EmbedKey>;
+    /** Resumes a key that the tenant has paused. */
+    enable(id: string): Promise<EmbedKey>;
     /** Requests by UTC day, 30 days by default. */
     usage(id: string, query?: {
         days?: number;

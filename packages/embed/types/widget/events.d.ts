@@ -17,6 +17,12 @@ export interface KeyrailEvents {
         rotated_from: string;
         display_prefix: string;
     };
+    paused: {
+        id: string;
+    };
+    resumed: {
+        id: string;
+    };
     revoked: {
         id: string;
     };

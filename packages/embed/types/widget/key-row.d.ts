@@ -8,7 +8,9 @@ interface KeyRowProps {
     readonly isReplaced: boolean;
     readonly onEdit: () => void;
     readonly onRotate: () => void;
+    readonly onPause: () => void;
+    readonly onResume: () => void;
     readonly onRevoke: () => void;
 }
-export declare function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onRevoke }: KeyRowProps): import("preact").JSX.Element;
+export declare function KeyRow({ at, of: key, can, isReplaced, onEdit, onRotate, onPause, onResume, onRevoke, }: KeyRowProps): import("preact").JSX.Element;
 export {};

@@ -7,5 +7,7 @@ export declare const prefixOf: ({ display_prefix }: EmbedKey) => string;
 export declare const hasEnded: ({ expires_at }: EmbedKey, now: number) => boolean;
 /** When the key was made and used, and until when it works. */
 export declare function lifeOf(key: EmbedKey, { words, keyring, hasDates }: At): string[];
+/** Who has paused a key; null for one that works. A service that is older than the widget pauses none. */
+export declare function pausedBy({ disabled_at, disabled_by }: EmbedKey, { words, keyring }: At): string | null;
 /** Until when the old key of a rotation works. */
 export declare const oldEndsOf: (end: string | number, { words, keyring }: At) => string;

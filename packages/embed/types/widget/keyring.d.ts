@@ -37,6 +37,8 @@ export interface Keyring {
     }): Promise<NewSecret>;
     update(key: EmbedKey, settings: EmbedKeyUpdate): Promise<void>;
     rotate(key: EmbedKey, overlapHours: number): Promise<NewSecret>;
+    pause(key: EmbedKey): Promise<void>;
+    resume(key: EmbedKey): Promise<void>;
     revoke(key: EmbedKey): Promise<void>;
     onTokenChange(change: TokenChange): void;
     /** The page gives tokens by another function. */

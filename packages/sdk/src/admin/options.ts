@@ -12,6 +12,12 @@ export interface RotateBody {
   overlapHours?: number
 }
 
+/** Why a key is paused. */
+export interface DisableBody {
+  /** 1 to 500 characters. */
+  reason?: string
+}
+
 /** Why a key is revoked. */
 export interface RevokeBody {
   /** 1 to 500 characters. */

@@ -81,6 +81,8 @@ export type ReadSecretKey = Camel<Static<typeof secretKeys.ReadSecretKey>>
 export type RateLimit = Camel<Static<typeof shared.RateLimit>>
 export type RemovedMember = Camel<Static<typeof members.RemovedMember>>
 export type RevokedKey = Camel<Static<typeof keys.RevokedKey>>
+/** A key that was paused or resumed. */
+export type PausedKey = Camel<Static<typeof keys.PausedKey>>
 export type RevokedSecretKey = Camel<Static<typeof secretKeys.RevokedSecretKey>>
 export type Role = Static<typeof shared.Role>
 export type RotatedKey = Camel<Static<typeof keys.RotatedKey>>

@@ -16,6 +16,8 @@ import {
   createTenantKey,
   findTenantKey,
   listTenantKeys,
+  pauseTenantKey,
+  resumeTenantKey,
   revokeTenantKey,
   rotateTenantKey,
   type TenantKeys,
@@ -40,6 +42,9 @@ const toEmbedKey = (key: Key): EmbedKey => ({
   expires_at: key.expires_at,
   revoked_at: key.revoked_at,
   revoked_reason: key.revoked_reason,
+  disabled_at: key.disabled_at,
+  disabled_reason: key.disabled_reason,
+  disabled_by: key.disabled_by,
   rotated_from: key.rotated_from,
   rotated_to: key.rotated_to,
   last_used_at: key.last_used_at,
@@ -113,6 +118,31 @@ export async function revokeEmbedKey(
     revokeTenantKey(deps, tx, actorOf(principal), keysOf(embed), id, reason),
   )
   return toEmbedKey(revoked)
+}
+
+/** Allowed whatever the scopes of the key, as a revocation is. */
+export async function disableEmbedKey(
+  { deps, db, principal }: Caller<EmbedNeeds, EmbedPrincipal>,
+  id: string,
+  reason: string | null,
+): Promise<EmbedKey> {
+  const { workspaceId, embed } = principal
+  const paused = await db.inWorkspace(workspaceId, tx =>
+    pauseTenantKey(deps, tx, actorOf(principal), keysOf(embed), id, reason),
+  )
+  return toEmbedKey(paused)
+}
+
+/** Allowed whatever the scopes of the key: the same tenant paused it. */
+export async function enableEmbedKey(
+  { deps, db, principal }: Caller<EmbedNeeds, EmbedPrincipal>,
+  id: string,
+): Promise<EmbedKey> {
+  const { workspaceId, embed } = principal
+  const resumed = await db.inWorkspace(workspaceId, tx =>
+    resumeTenantKey(deps, tx, actorOf(principal), keysOf(embed), id),
+  )
+  return toEmbedKey(resumed)
 }
 
 /** For a mint that names a customer whom the vendor has not created as a tenant yet. */

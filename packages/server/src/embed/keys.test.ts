@@ -26,7 +26,13 @@ test('the session returns the tenant, the place, the scopes and the expiry', asy
   const [tenant] = await query('select external_id from tenants where id = $1', [vendor.tenantId])
   assert.deepEqual(body.tenant, { id: vendor.tenantId, external_id: tenant.external_id, name: null })
   assert.deepEqual(body.project, { id: vendor.projectId, name: 'Payments' })
-  assert.deepEqual(body.can, { read: true, write: false, update: false, key_scopes: ['charges:read'] })
+  assert.deepEqual(body.can, {
+    read: true,
+    write: false,
+    update: false,
+    pause: false,
+    key_scopes: ['charges:read'],
+  })
   assert.equal(body.env, 'live')
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
   assert.equal(body.expires_at, new Date(claims.exp * 1_000).toISOString())

@@ -97,6 +97,7 @@ test('a token without scopes can only read', async () => {
     read: true,
     write: false,
     update: false,
+    pause: false,
     key_scopes: [],
   })
 })

@@ -6,6 +6,8 @@ import { jwksMaxAgeS } from '../platform/db/sealed/signing-keys.ts'
 import { taggedBody } from '../platform/http/tagged-body.ts'
 import {
   createEmbedKey,
+  disableEmbedKey,
+  enableEmbedKey,
   getEmbedKeyUsage,
   listEmbedKeys,
   meetEmbedTenant,
@@ -67,6 +69,18 @@ export const routes = serve(embedRoutes, {
     target: 'api_key',
     handle: async (deps, { db, principal, id, body }) => ({
       body: await revokeEmbedKey({ deps, db, principal }, id, body.reason ?? null),
+    }),
+  },
+  'POST /v1/embed/keys/:id/disable': {
+    target: 'api_key',
+    handle: async (deps, { db, principal, id, body }) => ({
+      body: await disableEmbedKey({ deps, db, principal }, id, body.reason ?? null),
+    }),
+  },
+  'POST /v1/embed/keys/:id/enable': {
+    target: 'api_key',
+    handle: async (deps, { db, principal, id }) => ({
+      body: await enableEmbedKey({ deps, db, principal }, id),
     }),
   },
   'GET /v1/embed/keys/:id/usage': {

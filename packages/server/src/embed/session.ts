@@ -23,10 +23,11 @@ export const readSession = async (db: Db, { workspaceId, embed }: EmbedPrincipal
   )
 
 const toSession = (
-  { tenant, project, env, scopes, theme, expiresAt }: EmbedGrant,
+  { vendorName, tenant, project, env, scopes, theme, expiresAt }: EmbedGrant,
   knownScopes: string[] | null,
 ): EmbedSession => ({
   object: 'embed_session',
+  vendor: { name: vendorName },
   tenant: { id: tenant.id, external_id: tenant.externalId, name: tenant.name },
   project: { id: project.id, name: project.name },
   env,
@@ -36,6 +37,7 @@ const toSession = (
     write: scopes.includes('keys:write'),
     // Apart from `write`: a widget that is newer than a service learns from its absence that the route is missing.
     update: scopes.includes('keys:write'),
+    pause: scopes.includes('keys:write'),
     key_scopes: keyScopesOf({ scopes }),
   },
   known_scopes: knownScopes,

@@ -102,7 +102,7 @@ function mayCall(
 
 /** Null when the token is not valid at this time, or something it depends on is gone. At its `exp` it has expired. */
 function principalOf(claims: EmbedClaims, standing: EmbedStanding): Principal | null {
-  const { now, tenant, project, hasMinter, theme } = standing
+  const { now, vendorName, tenant, project, hasMinter, theme } = standing
   const expiresAt = claims.expiresAt * 1_000
   if (now >= expiresAt || claims.issuedAt * 1_000 > now + clockSlackS * 1_000) return null
   if (!hasMinter || tenant === null || project === null || tenant.epoch !== claims.epoch) return null
@@ -115,6 +115,7 @@ function principalOf(claims: EmbedClaims, standing: EmbedStanding): Principal | 
     role: 'member',
     reach: claims.env === 'test' ? 'test' : 'both',
     embed: {
+      vendorName,
       tenant,
       project,
       env: claims.env,

@@ -101,7 +101,7 @@ const touchSessionStatement = sql(
 /** Everything that an embed token refers to, as it is now. Deleted rows are returned and flagged. */
 const standingStatement = sql(
   'gate.standing',
-  `select u.place, w.embed_origins, w.embed_accent, w.embed_radius, w.embed_logo_text, extract(epoch from service_now()) * 1000 as now,
+  `select u.place, w.name as vendor_name, w.embed_origins, w.embed_accent, w.embed_radius, w.embed_logo_text, extract(epoch from service_now()) * 1000 as now,
      t.id as tenant_id, t.external_id, t.name as tenant_name, t.embed_epoch, t.deleted_at is null as has_tenant,
      p.id as project_id, p.name as project_name, p.deleted_at is null as has_project,
      p.strict_scopes or p.known_scopes is not null as lists_scopes,
@@ -132,6 +132,8 @@ interface EmbedPlace {
 export interface EmbedStanding {
   /** The database clock, milliseconds since 1970. */
   now: number
+  /** What the workspace is called. */
+  vendorName: string
   /** The workspace's registered origins. */
   origins: readonly string[]
   theme: EmbedTheme
@@ -229,6 +231,7 @@ export function openLookup(lanes: Lanes, sessionIdleS: number): Lookup {
 
 const toStanding = (row: Record<string, unknown>): EmbedStanding => ({
   now: Number(row.now),
+  vendorName: String(row.vendor_name),
   origins: row.embed_origins as string[],
   theme: {
     accent: row.embed_accent as string | null,

@@ -59,6 +59,7 @@ export interface Principal extends KeyLimits {
 
 /** What an embed token grants, as verified for this request. */
 export interface EmbedGrant {
+  readonly vendorName: string
   readonly tenant: {
     readonly id: string
     readonly externalId: string

@@ -142,15 +142,30 @@ export async function revokeKey(
   reason: string | null,
   wait: AbortSignal | null,
 ) {
+  return await settle({ deps, db, principal }, id, wait, (tx, found) =>
+    revokeFound(deps, tx, actorOf(principal), found, reason),
+  )
+}
+
+/**
+ * Changes whether nodes accept a key.
+ * @param wait as for `revokeKey`.
+ */
+export async function settle(
+  { deps, db, principal }: Caller<KeyNeeds>,
+  id: string,
+  wait: AbortSignal | null,
+  change: (tx: Tx, found: JudgedKeyRow) => Promise<KeyRow>,
+) {
   const { workspaceId } = principal
-  const { row, change } = await db.inWorkspace(workspaceId, async tx => {
+  const { row, version } = await db.inWorkspace(workspaceId, async tx => {
     const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
-    const row = await revokeFound(deps, tx, actorOf(principal), found, reason)
-    return { row, change: wait === null ? null : await policyVersionOf(tx, found.project_id, id) }
+    const row = await change(tx, found)
+    return { row, version: wait === null ? null : await policyVersionOf(tx, found.project_id, id) }
   })
-  if (wait === null || change === null) return toKey(row)
-  const question = { workspaceId, projectId: row.project_id, env: row.env, ...change }
+  if (wait === null || version === null) return toKey(row)
+  const question = { workspaceId, projectId: row.project_id, env: row.env, ...version }
   const propagation = await awaitFleet(deps, question, wait)
   return { ...toKey(row), propagation }
 }

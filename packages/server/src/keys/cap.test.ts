@@ -32,6 +32,16 @@ test('revoked and expired keys do not count towards the cap', async () => {
   assert.equal((await create(vendor)).status, 201)
 })
 
+test('a paused key counts towards the cap, so that it can be resumed', async () => {
+  const vendor = await makeVendor(harness)
+  const key = await issueKey(harness, vendor)
+  await issueKey(harness, vendor)
+  await issueKey(harness, vendor)
+  await ask('POST', `/v1/keys/${key.id}/disable`, { token: vendor.live })
+  assert.equal((await create(vendor)).status, 409)
+  assert.equal((await ask('POST', `/v1/keys/${key.id}/enable`, { token: vendor.live })).status, 200)
+})
+
 test('at the cap, a rotation works without an overlap; with one it needs room for both keys', async () => {
   const vendor = await makeVendor(harness)
   const [key] = [

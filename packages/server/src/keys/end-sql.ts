@@ -1,3 +1,4 @@
+import type { KeyPauser } from '@keyrail/contract/vendor/keys'
 import { isActiveKeySql } from '../lifecycle/active.ts'
 import { byRestSql, isLongEndedSql } from '../lifecycle/ended.ts'
 import { sql } from '../platform/db/connection.ts'
@@ -20,6 +21,22 @@ export async function revokeKeyRow(
 ): Promise<KeyRow | null> {
   const [row] = await tx.query<KeyRow>(revokeKeyStatement, [tx.workspaceId, id, at, reason])
   return row ?? null
+}
+
+const setPauseStatement = sql(
+  'keys.set_pause',
+  `update api_keys set disabled_at = $3, disabled_reason = $4, disabled_by = $5, updated_at = $6
+   where workspace_id = $1 and id = $2 returning ${keyColumns}`,
+)
+/** @returns the key as it is now; the caller has locked it. */
+export async function setPause(
+  tx: Tx,
+  id: string,
+  { at, reason, by }: { at: Date | null; reason: string | null; by: KeyPauser | null },
+  now: Date,
+): Promise<KeyRow> {
+  const [row] = await tx.query<KeyRow>(setPauseStatement, [tx.workspaceId, id, at, reason, by, now])
+  return row as KeyRow
 }
 
 const readKeyStatement = sql(

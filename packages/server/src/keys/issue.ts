@@ -132,6 +132,8 @@ export async function issueSuccessor(
   if (!row.is_active || project === null) {
     throw new Refusal('key_not_active', 'A revoked or expired key cannot be rotated.')
   }
+  if (row.disabled_at !== null)
+    throw new Refusal('key_not_active', 'A paused key cannot be rotated. Resume it first.')
 
   const at = deps.clock.now()
   const endsAt = new Date(overlapEnd(millisOrNull(row.expires_at), row.now.getTime(), overlapHours))

@@ -1,9 +1,9 @@
 /**
- * Keys issued to tenants. `issue.ts` creates and rotates, `actions.ts` reads, updates and revokes, `cascade.ts` revokes
- * with a tenant or project, `delete-ended.ts` deletes. `search.ts` with `search-sql.ts` and `identify.ts` find keys
+ * Keys issued to tenants. `issue.ts` creates and rotates, `actions.ts` reads, updates and revokes, `pause.ts` pauses,
+ * `cascade.ts` revokes with a tenant or project, `delete-ended.ts` deletes. `search.ts` with `search-sql.ts` and `identify.ts` find keys
  * without their ids. `quota.ts` bounds active keys, `ended-quota.ts` with `ended-sql.ts` ended ones, `turns.ts` how
  * often a caller may do something. `rows.ts` has the stored shapes, `resource.ts` those of the API, `known-scopes.ts`
- * what a project says about scopes. `end-sql.ts` has the statements that revoke and delete, `project-sql.ts` and
+ * what a project says about scopes. `end-sql.ts` has the statements that pause, revoke and delete, `project-sql.ts` and
  * `find-tenant.ts` read a project and a tenant. `tenant-keys.ts` serves the embed plane.
  */
 

@@ -7,6 +7,7 @@ import { deleteEnded } from './delete-ended.ts'
 import { identifyKey } from './identify.ts'
 import { createKey, rotateKey } from './issue.ts'
 import type { KeyNeeds } from './needs.ts'
+import { disableKey, enableKey } from './pause.ts'
 
 const serve = servedWith<KeyNeeds>()
 
@@ -59,6 +60,25 @@ export const routes = serve(keyRoutes, {
         body.reason ?? null,
         query.wait === 'true' ? hangUp() : null,
       ),
+    }),
+  },
+  'POST /v1/keys/:id/disable': {
+    access: withinProjects(editors),
+    target: 'api_key',
+    handle: async (deps, { db, principal, id, query, body, hangUp }) => ({
+      body: await disableKey(
+        { deps, db, principal },
+        id,
+        body.reason ?? null,
+        query.wait === 'true' ? hangUp() : null,
+      ),
+    }),
+  },
+  'POST /v1/keys/:id/enable': {
+    access: withinProjects(editors),
+    target: 'api_key',
+    handle: async (deps, { db, principal, id, query, hangUp }) => ({
+      body: await enableKey({ deps, db, principal }, id, query.wait === 'true' ? hangUp() : null),
     }),
   },
 })

@@ -1,4 +1,5 @@
 import type { Env, RateLimit } from '@keyrail/contract/shared'
+import type { KeyPauser } from '@keyrail/contract/vendor/keys'
 
 interface WrittenFirst {
   id: string
@@ -19,6 +20,11 @@ interface WrittenFirst {
 export interface KeyRow extends WrittenFirst {
   revoked_at: Date | null
   revoked_reason: string | null
+  /** When the key was paused; null: it is not. */
+  disabled_at: Date | null
+  disabled_reason: string | null
+  /** Who paused the key: only the vendor resumes what the vendor paused. */
+  disabled_by: KeyPauser | null
   rotated_to: string | null
   overlap_ends_at: Date | null
   original_expires_at: Date | null

@@ -41,8 +41,9 @@ export interface FoundKeyRow extends KeyRow {
 
 const expiring = `expires_at > service_now() and expires_at <= service_now() + interval '14 days'`
 const statusSql: Record<Exclude<KeyStatus, 'revoked'>, string> = {
-  active: isActiveSql('api_keys'),
-  expiring,
+  active: `${isActiveSql('api_keys')} and disabled_at is null`,
+  expiring: `${expiring} and disabled_at is null`,
+  disabled: `${isActiveSql('api_keys')} and disabled_at is not null`,
   expired: 'expires_at <= service_now()',
 }
 

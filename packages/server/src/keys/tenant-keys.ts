@@ -7,6 +7,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { revokeFound, updateFound } from './actions.ts'
 import { issueKey, issueSuccessor, type ShownKey } from './issue.ts'
 import type { IssueNeeds } from './needs.ts'
+import { pauseFound, resumeFound } from './pause.ts'
 import { toKey } from './resource.ts'
 import type { JudgedKeyRow } from './rows.ts'
 import { findKey, listKeys } from './sql.ts'
@@ -87,6 +88,31 @@ export async function revokeTenantKey(
   reason: string | null,
 ): Promise<Key> {
   return toKey(await revokeFound(deps, tx, actor, await findTenantKey(tx, keys, id), reason))
+}
+
+export async function pauseTenantKey(
+  deps: TenantKeyNeeds,
+  tx: Tx,
+  actor: Actor,
+  keys: TenantKeys,
+  id: string,
+  reason: string | null,
+): Promise<Key> {
+  const found = await findTenantKey(tx, keys, id)
+  return toKey(await pauseFound(deps, tx, { actor, by: 'tenant' }, found, reason))
+}
+
+/** Each change of a key costs its nodes a poll's answer, so resuming takes a turn as an update does. */
+export async function resumeTenantKey(
+  deps: TenantKeyNeeds,
+  tx: Tx,
+  actor: Actor,
+  keys: TenantKeys,
+  id: string,
+): Promise<Key> {
+  deps.keyTurns.update.take(`${tx.workspaceId} ${keys.tenantId}`)
+  const found = await findTenantKey(tx, keys, id)
+  return toKey(await resumeFound(deps, tx, { actor, by: 'tenant' }, found))
 }
 
 /** @throws {Refusal} `not_found`, for a key of another tenant, project or environment as for a missing key. */

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
-import { isActiveKeySql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
-import { causeSql } from './cause.ts'
+import { causeSql, isSentSql } from './cause.ts'
 import type { Feature, Features } from './features.ts'
 
 /**
@@ -97,7 +96,7 @@ const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env"
 
 const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
 const narrowed = 'and k.tenant_id = any($7::uuid[])'
-const isActive = isActiveKeySql('k')
+const isSent = isSentSql()
 
 /**
  * One page of the keys that are neither revoked nor expired, in the order of their ids: at most `$5` keys and `$6` bytes,
@@ -109,7 +108,7 @@ const pageText = ({ key, tenant, judgeable }: Choice, scope: string) => `
     select k.id, concat('{', ${key}) as json${tenant === null ? '' : ', k.tenant_id'}
     from api_keys k cross join ${defaultLimits}
     where k.workspace_id = $1 and k.project_id = $2 and k.id > $3 and k.env = any($4::text[]) ${scope}
-      and ${isActive}${judgeable}
+      and ${isSent}${judgeable}
     order by k.id limit $5 + 1
   )${tenant === null ? '' : withTenants(tenant)}, page as materialized (
     select *, row_number() over (order by id) as place,
@@ -148,7 +147,7 @@ const changesText = ({ key, tenant, judgeable }: Choice) => `
    ) l${tenant === null ? '' : changedTenants}
    left join lateral (
      with changed as ${tenant === null ? '' : 'materialized '}(
-       select k.id, case when ${isActive}${judgeable}
+       select k.id, case when ${isSent}${judgeable}
            then concat('{"change":"upsert",', ${key})
            else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
              '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"', ${cause}, '}') end as json
@@ -162,7 +161,7 @@ const changesText = ({ key, tenant, judgeable }: Choice) => `
    where h.workspace_id = $1 and h.project_id = $2`
 
 const upsertedTenant = (judgeable: string) =>
-  `, case when ${isActive}${judgeable} then k.tenant_id end as tenant_id`
+  `, case when ${isSent}${judgeable} then k.tenant_id end as tenant_id`
 
 const total = `select sum(octet_length(o.json)) as bytes,
        case when sum(octet_length(o.json)) <= $7 then string_agg(o.json, ',' order by o.id) end as json
@@ -183,7 +182,7 @@ const totalWithTenants = (tenant: string, judgeable: string) => `, beside as mat
          union
          select r.id from unnest(n.ids) r(id) where ($5::uuid[] is null or r.id = any($5)) and exists (
            select from api_keys k where k.workspace_id = $1 and k.tenant_id = r.id and k.project_id = $2
-             and k.env = any($4::text[]) and ${isActive}${judgeable})
+             and k.env = any($4::text[]) and ${isSent}${judgeable})
        ) wanted join tenants t on t.workspace_id = $1 and t.id = wanted.id
      ), size as (
        select (select coalesce(sum(octet_length(json)), 0) from changed)

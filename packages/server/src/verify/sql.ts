@@ -22,7 +22,7 @@ export const findKeys = sql(
    left join projects p on p.workspace_id = u.workspace_id and p.id = u.project_id
    left join lateral (
      select o.id, o.project_id, o.tenant_id, o.env, o.name, o.scopes, o.meta, o.rate_limits, o.expires_at, o.revoked_at,
-       o.revoked_reason, o.workspace_id
+       o.revoked_reason, o.disabled_at, o.workspace_id
      from api_keys o where o.workspace_id = u.workspace_id and o.lookup_hash = u.digest offset 0
    ) k on k.project_id = u.project_id and (k.env = 'test' or not u.is_test)
    left join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id`,

@@ -15,6 +15,8 @@ export const actionWords: Record<AuditAction, string> = {
   'api_key.updated': 'Key changed',
   'api_key.rotated': 'Key rotated',
   'api_key.revoked': 'Key revoked',
+  'api_key.disabled': 'Key paused',
+  'api_key.enabled': 'Key resumed',
   'api_key.ended_deleted': 'Ended keys deleted',
   'secret_key.created': 'Secret key created',
   'secret_key.updated': 'Secret key changed',

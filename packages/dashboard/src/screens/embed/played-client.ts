@@ -2,7 +2,6 @@ import type {
   CreatedEmbedKey,
   EmbedKey,
   EmbedKeyCreate,
-  EmbedKeyUpdate,
   EmbedSession,
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
@@ -58,6 +57,7 @@ class PlayedClient implements EmbedClient {
     const key_scopes = rights.write ? playedScopes : []
     return {
       object: 'embed_session',
+      vendor: { name: 'Acme' },
       tenant: { id: 'demo', external_id: 'org_17', name: 'Globex' },
       project: { id: 'demo', name: 'Orders' },
       env,
@@ -66,7 +66,7 @@ class PlayedClient implements EmbedClient {
         ...(rights.write ? ['keys:write'] : []),
         ...key_scopes.map(one => `key_scope:${one}`),
       ],
-      can: { ...rights, update: rights.write, key_scopes },
+      can: { ...rights, update: rights.write, pause: rights.write, key_scopes },
       known_scopes: state.knowsScopes ? key_scopes.slice(0, 1) : null,
       theme,
       expires_at: inHours(1 / 12),
@@ -88,7 +88,7 @@ class PlayedClient implements EmbedClient {
     return withSecret(key)
   }
 
-  async update(id: string, changes: EmbedKeyUpdate): Promise<EmbedKey> {
+  async update(id: string, changes: Partial<EmbedKey>): Promise<EmbedKey> {
     const key = { ...this.#find(id), ...changes, updated_at: inHours(0) }
     this.#keys = this.#keys.map(one => (one.id === id ? key : one))
     return key
@@ -102,6 +102,14 @@ class PlayedClient implements EmbedClient {
     const rest = this.#keys.map(one => (one.id === id ? { ...one, expires_at, rotated_to: key.id } : one))
     this.#keys = [key, ...rest]
     return { ...withSecret(key), predecessor: { id, expires_at } }
+  }
+
+  disable(id: string): Promise<EmbedKey> {
+    return this.update(id, { disabled_at: inHours(0), disabled_by: 'tenant' })
+  }
+
+  enable(id: string): Promise<EmbedKey> {
+    return this.update(id, { disabled_at: null, disabled_by: null })
   }
 
   async revoke(id: string): Promise<EmbedKey> {

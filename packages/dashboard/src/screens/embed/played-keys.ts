@@ -31,6 +31,9 @@ export function createKeyMaker(env: Env) {
       expires_at: null,
       revoked_at: null,
       revoked_reason: null,
+      disabled_at: null,
+      disabled_reason: null,
+      disabled_by: null,
       rotated_from: null,
       rotated_to: null,
       last_used_at: null,
@@ -51,6 +54,7 @@ export function someKeys(make: ReturnType<typeof createKeyMaker>): EmbedKey[] {
     make({ name: 'Spring campaign' }, 5, { expires_at: inHours(9 * 24) }),
     make({ name: 'Build server', scopes: ['orders:read'] }, 40, replaced),
     make({ name: 'Accounting', scopes: playedScopes }, 90, { last_used_at: inHours(-30) }),
+    make({ name: 'Old shop' }, 100, { disabled_at: inHours(-3), disabled_by: 'tenant' }),
     make({ name: 'Winter trial' }, 120, { expires_at: inHours(-12 * 24) }),
   ]
 }

@@ -19,9 +19,16 @@ const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 <meta name="viewport" content="width=device-width"><script type="module" src="${script}"></script></head>
 <body><keyrail-keys></keyrail-keys></body></html>`
 
-const eventNames = ['created', 'updated', 'rotated', 'revoked', 'session-ended', 'error'].map(
-  name => `keyrail-${name}`,
-)
+const eventNames = [
+  'created',
+  'updated',
+  'rotated',
+  'paused',
+  'resumed',
+  'revoked',
+  'session-ended',
+  'error',
+].map(name => `keyrail-${name}`)
 
 interface PlayedPageProps {
   readonly client: EmbedClient

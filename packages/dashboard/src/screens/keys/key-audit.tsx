@@ -54,6 +54,8 @@ const actions: Partial<Record<AuditLog['action'], string>> = {
   'api_key.updated': 'Changed',
   'api_key.rotated': 'Rotated',
   'api_key.revoked': 'Revoked',
+  'api_key.disabled': 'Paused',
+  'api_key.enabled': 'Resumed',
 }
 
 const labels: Readonly<Record<string, string>> = {

@@ -1,8 +1,9 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { EditKeyDialog } from './edit-key.tsx'
 import type { KeyChange } from './key-changes.ts'
-import { RevokeKeyDialog } from './revoke-key.tsx'
+import { ResumeKeyDialog } from './resume-key.tsx'
 import { RotateKeyDialog } from './rotate-key.tsx'
+import { StopKeyDialog } from './stop-key.tsx'
 
 interface KeyDialogsProps {
   readonly of: Key
@@ -15,6 +16,8 @@ export const KeyDialogs = ({ of: key, open, onClose }: KeyDialogsProps) => (
   <>
     <EditKeyDialog of={key} isOpen={open === 'edit'} onClose={onClose} />
     <RotateKeyDialog of={key} isOpen={open === 'rotate'} onClose={onClose} />
-    <RevokeKeyDialog of={key} isOpen={open === 'revoke'} onClose={onClose} />
+    <StopKeyDialog of={key} stop="pause" isOpen={open === 'pause'} onClose={onClose} />
+    <ResumeKeyDialog of={key} isOpen={open === 'resume'} onClose={onClose} />
+    <StopKeyDialog of={key} stop="revoke" isOpen={open === 'revoke'} onClose={onClose} />
   </>
 )

@@ -12,6 +12,7 @@ export interface KeyFilters {
 export const statuses: Readonly<Record<KeyStatus, string>> = {
   active: 'Active',
   expiring: 'Expires within 14 days',
+  disabled: 'Paused',
   expired: 'Expired',
   revoked: 'Revoked',
 }

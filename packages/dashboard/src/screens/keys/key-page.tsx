@@ -68,7 +68,7 @@ function actionsOf({ data: key, isLoading }: UseQueryResult<Key>, env: Key['env'
   return key?.env === env ? <Actions of={key} /> : undefined
 }
 
-const waitingActions = <Skeleton h={36} w={310} maw="100%" />
+const waitingActions = <Skeleton h={36} w={420} maw="100%" />
 
 /** Live and test never mix on one page. */
 const OtherEnvironment = ({ of: key }: { readonly of: Key }) => (
@@ -103,6 +103,12 @@ function Actions({ of: key }: { readonly of: Key }) {
             Edit
           </Button>
           {changes.includes('rotate') ? <Button onClick={() => setOpen('rotate')}>Rotate key</Button> : null}
+          {changes.includes('pause') ? (
+            <Button variant="default" onClick={() => setOpen('pause')}>
+              Pause key
+            </Button>
+          ) : null}
+          {changes.includes('resume') ? <Button onClick={() => setOpen('resume')}>Resume key</Button> : null}
           <Button variant="outline" color="red" onClick={() => setOpen('revoke')}>
             Revoke key
           </Button>
@@ -142,7 +148,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
     queryKey: ['tenants', 'one', key.tenant_id],
     queryFn: ({ signal }) => getTenant({ id: key.tenant_id }, { signal }),
   })
-  const { revoked_at, revoked_reason } = key
+  const { revoked_at, revoked_reason, disabled_at, disabled_reason, disabled_by } = key
   return (
     <Facts
       facts={[
@@ -153,6 +159,13 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
           : [
               { label: 'Revoked', value: <RelativeTime at={revoked_at} /> },
               { label: 'Reason', value: revoked_reason ?? 'None given' },
+            ]),
+        ...(disabled_at === null
+          ? []
+          : [
+              { label: 'Paused', value: <RelativeTime at={disabled_at} /> },
+              { label: 'Paused by', value: disabled_by === 'tenant' ? 'Your customer' : 'You' },
+              { label: 'Reason of the pause', value: disabled_reason ?? 'None given' },
             ]),
         { label: 'Id', copied: key.id },
         {

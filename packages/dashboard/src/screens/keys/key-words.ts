@@ -5,13 +5,13 @@ import { windowOf } from '../../components/limits-in-words.ts'
 
 const soonMs = 14 * 86_400_000
 
-export type KeyState = 'Active' | 'Expires soon' | 'Expired' | 'Revoked'
+export type KeyState = 'Active' | 'Expires soon' | 'Paused' | 'Expired' | 'Revoked'
 
-export function stateOf({ revoked_at, expires_at }: Key, now = Date.now()): KeyState {
+export function stateOf({ revoked_at, disabled_at, expires_at }: Key, now = Date.now()): KeyState {
   if (revoked_at !== null) return 'Revoked'
-  if (expires_at === null) return 'Active'
-  const left = Date.parse(expires_at) - now
+  const left = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - now
   if (left <= 0) return 'Expired'
+  if (disabled_at !== null) return 'Paused'
   return left <= soonMs ? 'Expires soon' : 'Active'
 }
 

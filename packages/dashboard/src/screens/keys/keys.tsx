@@ -122,6 +122,8 @@ function Filters({ filters: { q, status, project, tenant }, filter }: FiltersPro
       <KeySearch q={q ?? ''} onSearch={search} />
       <Select
         aria-label="By status"
+        // All of them fit, so that nothing scrolls.
+        maxDropdownHeight={320}
         allowDeselect={false}
         data={[
           { value: notRevoked, label: 'Not revoked' },
@@ -152,6 +154,8 @@ function Filters({ filters: { q, status, project, tenant }, filter }: FiltersPro
 const changeInWords = {
   edit: { label: 'Edit' },
   rotate: { label: 'Rotate key' },
+  pause: { label: 'Pause key' },
+  resume: { label: 'Resume key' },
   revoke: { label: 'Revoke key', isFinal: true },
 } as const
 

@@ -15,6 +15,8 @@ import classes from './overview.module.css'
 const words: Readonly<Record<RefusalReason, string>> = {
   unknown_key: 'Unknown key',
   revoked_key: 'Revoked key',
+  disabled_key: 'Paused key',
+  suspended_tenant: 'Suspended tenant',
   expired_key: 'Expired key',
   insufficient_scope: 'Missing scope',
   rate_limited: 'Over the limit',
@@ -23,6 +25,7 @@ const words: Readonly<Record<RefusalReason, string>> = {
 /** The keys that may be meant. */
 const statusOf: { readonly [Reason in RefusalReason]?: KeyStatus } = {
   revoked_key: 'revoked',
+  disabled_key: 'disabled',
   expired_key: 'expired',
 }
 

@@ -27,6 +27,14 @@ export declare const en: {
     readonly overlapNone: 'No time';
     readonly oldEnds: 'The old key works until {date}.';
     readonly oldEndsNow: 'The old key no longer works.';
+    readonly pause: 'Pause';
+    readonly pauseNamed: 'Pause {name}';
+    readonly pauseLead: 'Requests with {prefix} are refused until you resume it.';
+    readonly resume: 'Resume';
+    readonly resumeNamed: 'Resume {name}';
+    readonly resumeLead: 'Requests with {prefix} pass again.';
+    readonly pausedByYou: 'Paused by you';
+    readonly pausedBy: 'Paused by {vendor}';
     readonly revoke: 'Revoke';
     readonly revokeNamed: 'Revoke {name}';
     readonly revokeAsk: 'Revoke “{name}”?';

@@ -3,7 +3,7 @@ import type { FleetNode } from '@keyrail/contract/vendor/nodes'
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
-import { getKey, revokeKey } from '../../api/keys.ts'
+import { disableKey, getKey, revokeKey } from '../../api/keys.ts'
 import { listProjectNodes } from '../../api/projects.ts'
 import { getTenant } from '../../api/tenants.ts'
 import { Facts } from '../../components/facts.tsx'
@@ -12,26 +12,56 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { Trouble } from '../../components/trouble.tsx'
 import type { KeyDialogProps } from './edit-key.tsx'
 import { titleOf } from './key-words.ts'
-import { RevokeProgress } from './revoke-progress.tsx'
+import { StopProgress } from './stop-progress.tsx'
 
-/** Where a revocation is. The key is dead for the service as soon as it answers; its nodes hear it next. */
-interface Revocation {
-  readonly isRevoked: boolean
+/** What a person can do so that nodes refuse a key, in words. */
+const stops = {
+  revoke: {
+    call: revokeKey,
+    ask: 'Revoke',
+    isDone: 'is revoked',
+    done: 'The service has revoked the key.',
+    submit: 'Revoke for good',
+    lead: 'This cannot be undone. Requests with the key are refused as soon as your nodes hear of it.',
+    isFinal: true,
+  },
+  pause: {
+    call: disableKey,
+    ask: 'Pause',
+    isDone: 'is paused',
+    done: 'The service has paused the key.',
+    submit: 'Pause key',
+    lead: 'Requests with the key are refused as soon as your nodes hear of it. Resume it at any time: it is then what it was.',
+    isFinal: false,
+  },
+} as const
+
+export type Stop = keyof typeof stops
+
+/** Where a stop is. The key is dead for the service as soon as it answers; its nodes hear it next. */
+interface Progress {
+  readonly isStopped: boolean
   readonly isWaiting: boolean
   readonly propagation: Propagation | null
   readonly error: unknown
 }
-const before: Revocation = { isRevoked: false, isWaiting: false, propagation: null, error: null }
+const before: Progress = { isStopped: false, isWaiting: false, propagation: null, error: null }
 
-export function RevokeKeyDialog({ of: key, isOpen, onClose }: KeyDialogProps) {
+interface StopKeyDialogProps extends KeyDialogProps {
+  readonly stop: Stop
+}
+
+export function StopKeyDialog({ of: key, stop, isOpen, onClose }: StopKeyDialogProps) {
+  const { ask, isDone } = stops[stop]
+  const isStopped = key.revoked_at !== null || (stop === 'pause' && key.disabled_at !== null)
   return (
     <Modal
       opened={isOpen}
       onClose={onClose}
-      title={key.revoked_at === null ? `Revoke ${titleOf(key)}` : `${titleOf(key)} is revoked`}
+      title={isStopped ? `${titleOf(key)} ${isDone}` : `${ask} ${titleOf(key)}`}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <Revoke of={key} onClose={onClose} />
+      <StopForm of={key} stop={stop} onClose={onClose} />
     </Modal>
   )
 }
@@ -45,66 +75,83 @@ const holds =
   (node: FleetNode): boolean =>
     node.live && (node.env === 'both' || node.env === env)
 
-function Revoke({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
-  const client = useQueryClient()
-  const [reason, setReason] = useState('')
-  const [{ isRevoked, isWaiting, propagation, error }, setRevocation] = useState(before)
-  const [isSending, setSending] = useState(false)
-  const since = useRef(0)
-  const [revokedAt, setRevokedAt] = useState<number | null>(null)
+/**
+ * The nodes that hold the key, asked again each second while a person waits for them.
+ * @param stoppedAt when the key was stopped; what nodes reported before says nothing about it.
+ */
+function useHolders(key: Key, isWaiting: boolean, stoppedAt: number | null) {
   const nodes = useQuery({
     queryKey: ['nodes', 'holders', key.project_id],
     queryFn: ({ signal }) => listProjectNodes({ id: key.project_id, query: { limit: nodesMax } }, { signal }),
     staleTime: 0,
     refetchInterval: isWaiting ? progressMs : false,
   })
-  // What nodes reported before the revocation says nothing about it.
-  const isCurrent = revokedAt === null || nodes.dataUpdatedAt >= revokedAt
-  const holders = isCurrent ? nodes.data?.data.filter(holds(key)) : undefined
-  // The fleet may have more nodes than one page has.
-  const isPart = nodes.data != null && nodes.data.next_cursor !== null
+  const isCurrent = stoppedAt === null || nodes.dataUpdatedAt >= stoppedAt
+  return {
+    holders: isCurrent ? nodes.data?.data.filter(holds(key)) : undefined,
+    // The fleet may have more nodes than one page has.
+    isPart: nodes.data != null && nodes.data.next_cursor !== null,
+    askAgain: () => void nodes.refetch(),
+  }
+}
+
+function StopForm({ of: key, stop, onClose }: Omit<StopKeyDialogProps, 'isOpen'>) {
+  const { call, done, submit, lead, isFinal } = stops[stop]
+  const client = useQueryClient()
+  const [reason, setReason] = useState('')
+  const [{ isStopped, isWaiting, propagation, error }, setProgress] = useState(before)
+  const [isSending, setSending] = useState(false)
+  const since = useRef(0)
+  const [stoppedAt, setStoppedAt] = useState<number | null>(null)
+  const { holders, isPart, askAgain } = useHolders(key, isWaiting, stoppedAt)
 
   async function wait() {
-    setRevocation({ ...before, isRevoked: true, isWaiting: true })
+    setProgress({ ...before, isStopped: true, isWaiting: true })
     try {
-      const { propagation = null } = await revokeKey({ id: key.id, query: { wait: 'true' }, body: {} })
-      // The service counts from this request; people count from the revocation.
+      const { propagation = null } = await call({ id: key.id, query: { wait: 'true' }, body: {} })
+      // The service counts from this request; people count from the change.
       const waited_ms = performance.now() - since.current
-      setRevocation({
+      setProgress({
         ...before,
-        isRevoked: true,
+        isStopped: true,
         propagation: propagation && { ...propagation, waited_ms },
       })
     } catch (failure) {
-      setRevocation({ ...before, isRevoked: true, error: failure })
+      setProgress({ ...before, isStopped: true, error: failure })
     }
   }
 
-  const revoke = async (event: FormEvent) => {
+  const stopNow = async (event: FormEvent) => {
     event.preventDefault()
     if (isSending) return
     setSending(true)
-    setRevocation(before)
+    setProgress(before)
     try {
       const given = reason.trim()
-      await revokeKey({ id: key.id, body: given === '' ? {} : { reason: given } })
+      await call({ id: key.id, body: given === '' ? {} : { reason: given } })
     } catch (failure) {
-      return setRevocation({ ...before, error: failure })
+      return setProgress({ ...before, error: failure })
     } finally {
       setSending(false)
     }
     since.current = performance.now()
-    setRevokedAt(Date.now())
-    void nodes.refetch()
+    setStoppedAt(Date.now())
+    askAgain()
     void client.invalidateQueries({ queryKey: ['keys'] })
     void client.invalidateQueries({ queryKey: ['audit_logs'] })
     await wait()
   }
 
-  if (isRevoked) {
+  if (isStopped) {
     return (
       <Stack gap="md">
-        <RevokeProgress holders={holders} isPart={isPart} isWaiting={isWaiting} propagation={propagation} />
+        <StopProgress
+          done={done}
+          holders={holders}
+          isPart={isPart}
+          isWaiting={isWaiting}
+          propagation={propagation}
+        />
         {error === null ? null : <Trouble error={error} onRetry={() => void wait()} />}
         <Group justify="flex-end" gap="xs">
           {propagation !== null && !propagation.acknowledged ? (
@@ -121,14 +168,14 @@ function Revoke({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   }
   return (
     <DialogForm
-      onSubmit={revoke}
+      onSubmit={stopNow}
       isBusy={isSending}
       trouble={error}
-      submit="Revoke for good"
-      isFinal
+      submit={submit}
+      isFinal={isFinal}
       onCancel={onClose}
     >
-      <p>This cannot be undone. Requests with the key are refused as soon as your nodes hear of it.</p>
+      <p>{lead}</p>
       <WhatEnds of={key} holders={holders?.length} isPart={isPart} />
       <TextInput
         data-autofocus
@@ -155,7 +202,7 @@ function WhatEnds({ of: key, holders, isPart }: WhatEndsProps) {
     queryKey: ['tenants', 'one', key.tenant_id],
     queryFn: ({ signal }) => getTenant({ id: key.tenant_id }, { signal }),
   })
-  // The page may be old, and a key in use is what a person must not revoke by mistake.
+  // The page may be old, and a key in use is what a person must not stop by mistake.
   const { data: newest, isFetching } = useQuery({
     queryKey: ['keys', 'one', key.id],
     queryFn: ({ signal }) => getKey({ id: key.id }, { signal }),

@@ -1,9 +1,11 @@
 import type { Propagation } from '@keyrail/contract/vendor/keys'
 import type { FleetNode } from '@keyrail/contract/vendor/nodes'
 import { Loader, Progress } from '@mantine/core'
-import classes from './revoke-progress.module.css'
+import classes from './stop-progress.module.css'
 
-interface RevokeProgressProps {
+interface StopProgressProps {
+  /** What the service has done, in a sentence. */
+  readonly done: string
   /** The nodes that held the key, as they report themselves; undefined while they are not known. */
   readonly holders: readonly FleetNode[] | undefined
   /** There may be more nodes. */
@@ -19,12 +21,12 @@ interface Count {
   readonly pending: readonly string[]
 }
 
-/** How many nodes refuse a revoked key, and which do not yet. */
-export function RevokeProgress({ holders, isPart, isWaiting, propagation }: RevokeProgressProps) {
+/** How many nodes refuse a revoked or paused key, and which do not yet. */
+export function StopProgress({ done, holders, isPart, isWaiting, propagation }: StopProgressProps) {
   const count = propagation === null ? countOf(holders ?? []) : answered(propagation)
   return (
     <div role="status">
-      <p>The service has revoked the key.</p>
+      <p>{done}</p>
       {count.nodes === 0 ? null : (
         <Progress
           mt="xs"
@@ -52,7 +54,7 @@ export function RevokeProgress({ holders, isPart, isWaiting, propagation }: Revo
   )
 }
 
-/** A node that is not behind has the revocation. */
+/** A node that is not behind has the change. */
 function countOf(holders: readonly FleetNode[]): Count {
   const pending = holders.filter(({ behind }) => behind !== 0).map(({ node }) => node)
   return { nodes: holders.length, refusing: holders.length - pending.length, pending }
