@@ -50,8 +50,16 @@ test('a new owner goes from nothing to the first verified request, and each step
   assert.ok(!code.includes(secret))
   await visit.look('get-started-secret')
   await dialog.getByLabel('Framework of your server').selectOption('curl')
-  const request = String(await dialog.getByRole('figure', { name: 'The request of a server' }).textContent())
+  const request = String(await dialog.getByRole('figure', { name: 'The call of a server' }).textContent())
   for (const part of [stage.url, project.id, secret]) assert.ok(request.includes(part), part)
+  for (const name of ['Go', 'Python', 'nginx', 'Envoy']) {
+    await dialog.getByLabel('Framework of your server').selectOption(name)
+    const own = String(
+      await dialog.getByRole('figure', { name: 'For the environment of your server' }).textContent(),
+    )
+    assert.ok(own.includes(`KEYRAIL_SECRET_KEY=${secret}`), name)
+    if (name === 'Go' || name === 'nginx') await visit.look(`get-started-${name.toLowerCase()}`)
+  }
   await dialog.getByLabel('Framework of your server').selectOption('Hono')
   await visit.store()
   await visit.assertForgotten(secret)
