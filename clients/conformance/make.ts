@@ -1,0 +1,43 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Case, Step } from './case.ts'
+import { SHARED } from './case.ts'
+import { shared } from './make/fixtures.ts'
+import { statuses } from './make/statuses.ts'
+import { verdicts } from './make/verdicts.ts'
+
+/** Writes `cases/`, from what the tests of the SDK have. Run by hand: `node clients/conformance/make.ts`. */
+
+const groups: Readonly<Record<string, () => Case[]>> = { statuses, verdicts }
+
+/** The text of each file of `cases/`, by its name. */
+export function makeCases(): ReadonlyMap<string, string> {
+  const files = new Map([[SHARED, sharedText(shared)]])
+  for (const [name, make] of Object.entries(groups)) files.set(`${name}.json`, textOf(make()))
+  return files
+}
+
+/** A step a line. */
+const textOf = (cases: readonly Case[]): string => `[\n${cases.map(caseText).join(',\n')}\n]\n`
+
+function caseText({ steps, ...head }: Case): string {
+  const members = Object.entries(head).map(
+    ([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+  )
+  return `  { ${members.join(', ')}, "steps": [\n${stepLines(steps)}\n  ] }`
+}
+
+const stepLines = (steps: readonly Step[]): string =>
+  steps.map(step => `    ${JSON.stringify(step)}`).join(',\n')
+
+const sharedText = (all: Readonly<Record<string, readonly Step[]>>): string =>
+  `{\n${Object.entries(all)
+    .map(([name, steps]) => `  ${JSON.stringify(name)}: [\n${stepLines(steps)}\n  ]`)
+    .join(',\n')}\n}\n`
+
+if (import.meta.main) {
+  const folder = join(import.meta.dirname, 'cases')
+  mkdirSync(folder, { recursive: true })
+  for (const file of readdirSync(folder)) rmSync(join(folder, file))
+  for (const [file, text] of makeCases()) writeFileSync(join(folder, file), text)
+}
