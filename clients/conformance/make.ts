@@ -2,13 +2,15 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Case, Step } from './case.ts'
 import { SHARED } from './case.ts'
+import { bodies } from './make/bodies.ts'
 import { shared } from './make/fixtures.ts'
 import { statuses } from './make/statuses.ts'
 import { verdicts } from './make/verdicts.ts'
+import { wires } from './make/wires.ts'
 
 /** Writes `cases/`, from what the tests of the SDK have. Run by hand: `node clients/conformance/make.ts`. */
 
-const groups: Readonly<Record<string, () => Case[]>> = { statuses, verdicts }
+const groups: Readonly<Record<string, () => Case[]>> = { bodies, statuses, verdicts, wires }
 
 /** The text of each file of `cases/`, by its name. */
 export function makeCases(): ReadonlyMap<string, string> {

@@ -45,7 +45,7 @@ function serviceAt(version: number): FeedService {
 }
 
 /** The answer of a mode, without what differs from run to run. */
-function answerOf(mode: Mode, isServing: boolean): Answer {
+export function answerOf(mode: Mode, isServing: boolean): Answer {
   const service = serviceAt(VERSION)
   const url = new URL(
     isServing ? `/v1/policy/delta?since=${VERSION}` : '/v1/policy/snapshot',
@@ -72,19 +72,16 @@ export function casesOf(
   return modes.flatMap(mode => {
     const more = beyond[mode.name] ?? {}
     const open = more.open === undefined ? {} : { open: more.open }
-    const starts: Case = {
-      name: `${mode.name}, to a node that starts`,
+    const caseTo = (node: string, steps: Step[]): Case => ({
+      name: `${mode.name}, to a node that ${node}`,
       from,
       ...open,
-      steps: starting(mode, own, more),
-    }
-    const goesOn: Case = {
-      name: `${mode.name}, to a node that serves`,
-      from,
-      ...open,
-      steps: serving(mode, own, more),
-    }
-    return [...(mode.only === 'serving' ? [] : [starts]), ...(mode.only === 'start' ? [] : [goesOn])]
+      steps,
+    })
+    return [
+      ...(mode.only === 'serving' ? [] : [caseTo('starts', starting(mode, own, more))]),
+      ...(mode.only === 'start' ? [] : [caseTo('serves', serving(mode, own, more))]),
+    ]
   })
 }
 

@@ -15,6 +15,8 @@ export const statuses = (): Case[] =>
     ),
     'status modes',
     {
+      // A library may take it for a failed proxy.
+      '407 of a proxy': { codes: ['http_407'] },
       '429 with a Retry-After of a second': { starting: A_SECOND, serving: A_SECOND },
       '429 with a Retry-After of thirty years': { starting: AT_MOST, serving: AT_MOST },
       '503 until the year 9999': { starting: AT_MOST, serving: AT_MOST },
