@@ -16,6 +16,8 @@ export interface Asked {
   /** Null: the parameter must be absent. */
   query?: Readonly<Record<string, string | null>>
   prefer?: string | null
+  /** Names that `features` must have, among others. */
+  features?: readonly string[]
   /** These members, at any depth. */
   body?: unknown
   /** `nonce` differs from all before. */

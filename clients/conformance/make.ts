@@ -3,14 +3,27 @@ import { join } from 'node:path'
 import type { Case, Step } from './case.ts'
 import { SHARED } from './case.ts'
 import { bodies } from './make/bodies.ts'
+import { feeds } from './make/feeds.ts'
 import { shared } from './make/fixtures.ts'
+import { paces } from './make/paces.ts'
+import { records } from './make/records.ts'
 import { statuses } from './make/statuses.ts'
 import { verdicts } from './make/verdicts.ts'
+import { walks } from './make/walks.ts'
 import { wires } from './make/wires.ts'
 
 /** Writes `cases/`, from what the tests of the SDK have. Run by hand: `node clients/conformance/make.ts`. */
 
-const groups: Readonly<Record<string, () => Case[]>> = { bodies, statuses, verdicts, wires }
+const groups: Readonly<Record<string, () => Case[]>> = {
+  bodies,
+  feeds,
+  paces,
+  records,
+  statuses,
+  verdicts,
+  walks,
+  wires,
+}
 
 /** The text of each file of `cases/`, by its name. */
 export function makeCases(): ReadonlyMap<string, string> {

@@ -1,0 +1,319 @@
+import type { Case, Json, Step } from '../case.ts'
+import {
+  AT_ONCE,
+  advances,
+  answers,
+  asksDelta,
+  delta,
+  fails,
+  one,
+  polls,
+  record,
+  serves,
+  snapshot,
+  TTL_MS,
+  VERSION,
+  verifies,
+} from './fixtures.ts'
+
+/** When a node asks again, and for how long it lets the service hold its answers. */
+
+/** An empty delta after so long: `held` by the service, or not. */
+function unchanged(after: number, advance: number, prefer: string | null, held?: 'held' | 'held_ms'): Step {
+  const headers = held === undefined ? {} : { headers: { 'preference-applied': prefer ?? 'wait=25' } }
+  const more: Json = held === 'held_ms' ? { held_ms: advance } : {}
+  return {
+    answer: { body: delta(VERSION, VERSION, [], after, more), advance, ...headers },
+    asked: asksDelta(VERSION, { prefer }),
+  }
+}
+
+const delays = (least: number, most: number): Step => polls('unchanged', { delay: [least, most] })
+const paced = 'pace.test.ts'
+const held = 'hold.test.ts'
+
+const delayCases = (): Case[] => [
+  {
+    name: 'answers that are not held: the first interval is cut at random, the next is nearly whole',
+    from: paced,
+    steps: [
+      serves,
+      unchanged(0, 0, 'wait=25'),
+      delays(100, 5_000),
+      advances(5_000),
+      unchanged(5_000, 0, 'wait=22'),
+      delays(4_500, 5_000),
+      advances(4_000),
+      unchanged(9_000, 1_000, 'wait=23'),
+      delays(3_500, 4_000),
+    ],
+  },
+  {
+    name: 'a held answer: the next request follows at once',
+    from: paced,
+    steps: [serves, unchanged(25_000, 25_000, 'wait=25', 'held_ms'), delays(0, 0)],
+  },
+  {
+    name: 'a delta that came at once from a service that holds: the next request follows at once',
+    from: paced,
+    steps: [
+      serves,
+      {
+        answer: { body: delta(VERSION, VERSION + 1, []), headers: { 'preference-applied': 'wait=25' } },
+        asked: asksDelta(VERSION, { prefer: 'wait=25' }),
+      },
+      polls('delta', { delay: AT_ONCE }),
+    ],
+  },
+  {
+    name: 'a service that says that it holds and does not is asked once an interval',
+    from: paced,
+    steps: [serves, unchanged(0, 20, 'wait=25', 'held'), delays(4_480, 4_980)],
+  },
+  {
+    name: 'Preference-Applied without a wait, or where none was asked for, is no hold',
+    from: paced,
+    steps: [
+      serves,
+      {
+        answer: {
+          body: delta(VERSION, VERSION, [], 20_000),
+          advance: 20_000,
+          headers: { 'preference-applied': 'respond-async' },
+        },
+      },
+      delays(0, 5_000),
+      unchanged(20_000, 2_000, 'wait=15'),
+      delays(2_500, 3_000),
+    ],
+  },
+  {
+    name: 'failures in a row: at random, up to twice as long each time, at most one interval',
+    from: paced,
+    steps: [
+      serves,
+      ...[500, 1_000, 2_000, 4_000, 5_000, 5_000].flatMap((most): Step[] => [
+        { answer: { status: 502 } },
+        fails('http_502', { delay: [100, most] }),
+      ]),
+      unchanged(0, 0, null),
+      polls('unchanged'),
+      { answer: { status: 502 } },
+      fails('http_502', { delay: [100, 500] }),
+    ],
+  },
+  {
+    name: 'failures of a node that starts: the same',
+    from: paced,
+    steps: [500, 1_000, 2_000, 4_000, 5_000, 5_000].flatMap((most): Step[] => [
+      { answer: { status: 502 } },
+      fails('http_502', { delay: [100, most] }),
+    ]),
+  },
+  ...[
+    ['7', 7_000, 7_000],
+    ['3600', 30_000, 30_000],
+    ['0', 100, 500],
+    ['1e3', 100, 500],
+    ['7, 8', 100, 500],
+    ['soon', 100, 500],
+  ].map(
+    ([after, least, most]): Case => ({
+      name: `a Retry-After of ${after}: ${least} to ${most} ms`,
+      from: paced,
+      steps: [
+        serves,
+        { answer: { status: 503, headers: { 'retry-after': String(after) } } },
+        fails('http_503', { delay: [least, most] }),
+      ],
+    }),
+  ),
+  {
+    name: 'no delay after an error is longer than half of the life that is left',
+    from: paced,
+    steps: [
+      serves,
+      ...[
+        [25_000, 17_500],
+        [27_000, 4_000],
+        [7_000, 500],
+      ].flatMap(([ms = 0, most]): Step[] => [
+        advances(ms),
+        { answer: { status: 503, headers: { 'retry-after': '30' } } },
+        fails('http_503', { delay: [100, most] }),
+      ]),
+      advances(1_000),
+      { answer: { status: 503, headers: { 'retry-after': '30' } } },
+      verifies(one, 'stale'),
+      fails('http_503', { delay: [100, 5_000] }),
+    ],
+  },
+  {
+    name: 'another interval',
+    from: paced,
+    open: { poll_interval: 20_000 },
+    steps: [
+      serves,
+      unchanged(0, 0, 'wait=25'),
+      delays(100, 20_000),
+      unchanged(0, 0, 'wait=25'),
+      delays(18_000, 20_000),
+    ],
+  },
+  {
+    name: 'snapshots of the same version in place of deltas slow the polls down',
+    from: 'walks.test.ts',
+    steps: [
+      serves,
+      ...[
+        [0, 5_000],
+        [9_000, 10_000],
+        [18_000, 20_000],
+        [27_000, 30_000],
+        [27_000, 30_000],
+      ].flatMap((delay): Step[] => [
+        answers(snapshot([record(1)]), asksDelta(VERSION)),
+        polls('snapshot', { delay }),
+      ]),
+      verifies(one, 'valid'),
+      unchanged(0, 0, 'wait=25'),
+      delays(100, 5_000),
+    ],
+  },
+  {
+    name: 'snapshots of rising versions in place of deltas are an interval apart',
+    from: paced,
+    steps: [
+      serves,
+      ...[0, 1, 2, 3].flatMap((more): Step[] => [
+        answers(snapshot([record(1)], {}, 0, VERSION + more + 1), asksDelta(VERSION + more)),
+        polls('snapshot', { delay: more === 0 ? [0, 5_000] : [4_500, 5_000] }),
+      ]),
+    ],
+  },
+]
+
+const failsAfter = (advance: number, prefer: string | null): Step[] => [
+  { answer: { advance, wire: '', end: 'close' }, asked: asksDelta(VERSION, { prefer }) },
+  { do: { op: 'poll' }, gives: { outcome: 'error', code: 'network_error' } },
+]
+
+const holdCases = (): Case[] => [
+  ...[
+    [60_000, 'wait=25'],
+    [35_000, 'wait=12'],
+    [20_000, 'wait=5'],
+    [12_000, 'wait=1'],
+    [11_999, null],
+    [10_000, null],
+  ].map(
+    ([ttl, prefer]): Case => ({
+      name: `keys that live for ${ttl} ms: an answer may be held for ${prefer ?? 'no time'}`,
+      from: held,
+      open: { cached_ttl: ttl },
+      steps: [serves, unchanged(0, 0, prefer as string | null), polls('unchanged')],
+    }),
+  ),
+  {
+    name: 'stale keys: no answer is held',
+    from: held,
+    steps: [serves, advances(TTL_MS), unchanged(TTL_MS, 0, null), polls('unchanged'), verifies(one, 'valid')],
+  },
+  {
+    name: 'a held answer without held_ms confirms from its request, so the next hold is shorter',
+    from: held,
+    steps: [
+      serves,
+      unchanged(25_000, 25_000, 'wait=25', 'held'),
+      polls('unchanged'),
+      unchanged(25_000, 0, 'wait=12'),
+      polls('unchanged'),
+    ],
+  },
+  {
+    name: 'a held answer with held_ms confirms from its end, so the next hold is as long',
+    from: held,
+    steps: [
+      serves,
+      unchanged(25_000, 25_000, 'wait=25', 'held_ms'),
+      polls('unchanged'),
+      unchanged(25_000, 0, 'wait=25'),
+      polls('unchanged'),
+    ],
+  },
+  {
+    name: 'a hold that fails: immediate answers until one comes, then half of the hold',
+    from: held,
+    steps: [
+      serves,
+      ...failsAfter(20_000, 'wait=25'),
+      ...failsAfter(50, null),
+      ...failsAfter(50, null),
+      unchanged(20_100, 0, null),
+      polls('unchanged'),
+      unchanged(20_100, 0, 'wait=10'),
+      polls('unchanged'),
+    ],
+  },
+  {
+    name: 'one failure at once does not cut the hold, two in a row end it',
+    from: held,
+    steps: [
+      serves,
+      ...failsAfter(5, 'wait=25'),
+      unchanged(5, 0, null),
+      polls('unchanged'),
+      ...failsAfter(5, 'wait=25'),
+      unchanged(10, 0, null),
+      polls('unchanged'),
+      unchanged(10, 0, null),
+      polls('unchanged'),
+    ],
+  },
+  {
+    name: 'a cut hold grows after a minute',
+    from: held,
+    steps: [
+      serves,
+      ...failsAfter(20_000, 'wait=25'),
+      unchanged(20_000, 0, null),
+      polls('unchanged'),
+      ...[1, 2, 3, 4, 5, 6].flatMap(times => [
+        unchanged(20_000 + times * 10_000, 10_000, 'wait=10', 'held_ms'),
+        delays(0, 0),
+      ]),
+      unchanged(100_000, 20_000, 'wait=20', 'held_ms'),
+      delays(0, 0),
+    ],
+  },
+  {
+    name: 'a bad answer to a held request is no failure of the hold, and the next answer is immediate',
+    from: held,
+    steps: [
+      serves,
+      {
+        answer: { advance: 20_000, body: delta(VERSION - 1, VERSION, [], 20_000) },
+        asked: asksDelta(VERSION, { prefer: 'wait=25' }),
+      },
+      { do: { op: 'poll' }, gives: { outcome: 'error', code: 'bad_response' } },
+      unchanged(20_000, 0, null),
+      polls('unchanged'),
+      unchanged(20_000, 0, 'wait=25'),
+      polls('unchanged'),
+    ],
+  },
+  {
+    name: 'holds that were cut to less than the interval add no polls',
+    from: paced,
+    steps: [
+      serves,
+      ...failsAfter(4_000, 'wait=25'),
+      unchanged(4_000, 0, null),
+      polls('unchanged'),
+      unchanged(6_000, 2_000, 'wait=2', 'held_ms'),
+      delays(2_500, 3_000),
+    ],
+  },
+]
+
+export const paces = (): Case[] => [...delayCases(), ...holdCases()]
