@@ -3,23 +3,41 @@ import { join } from 'node:path'
 import type { Case, Step } from './case.ts'
 import { SHARED } from './case.ts'
 import { bodies } from './make/bodies.ts'
+import { bounds } from './make/bounds.ts'
+import { delays } from './make/delays.ts'
+import { disks } from './make/disks.ts'
 import { feeds } from './make/feeds.ts'
 import { shared } from './make/fixtures.ts'
-import { paces } from './make/paces.ts'
+import { foreign } from './make/foreign.ts'
+import { forms } from './make/forms.ts'
+import { gates } from './make/gates.ts'
+import { holds } from './make/holds.ts'
+import { limits } from './make/limits.ts'
+import { newer } from './make/newer.ts'
 import { records } from './make/records.ts'
 import { statuses } from './make/statuses.ts'
+import { usages } from './make/usages.ts'
 import { verdicts } from './make/verdicts.ts'
 import { walks } from './make/walks.ts'
 import { wires } from './make/wires.ts'
 
 /** Writes `cases/`, from what the tests of the SDK have. Run by hand: `node clients/conformance/make.ts`. */
 
-const groups: Readonly<Record<string, () => Case[]>> = {
+const groups: Readonly<Record<string, readonly Case[]>> = {
   bodies,
+  bounds,
+  delays,
+  disks,
   feeds,
-  paces,
+  foreign,
+  forms,
+  gates,
+  holds,
+  limits,
+  newer,
   records,
   statuses,
+  usages,
   verdicts,
   walks,
   wires,
@@ -28,7 +46,7 @@ const groups: Readonly<Record<string, () => Case[]>> = {
 /** The text of each file of `cases/`, by its name. */
 export function makeCases(): ReadonlyMap<string, string> {
   const files = new Map([[SHARED, sharedText(shared)]])
-  for (const [name, make] of Object.entries(groups)) files.set(`${name}.json`, textOf(make()))
+  for (const [name, cases] of Object.entries(groups)) files.set(`${name}.json`, textOf(cases))
   return files
 }
 

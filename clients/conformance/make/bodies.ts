@@ -39,19 +39,8 @@ const answered = (mode: Mode, isServing: boolean): Answer => {
   return own[mode.name]?.(answer) ?? answer
 }
 
-export const bodies = (): Case[] => [
-  // What is taken and reported has cases of its own, and so has a walk.
-  ...casesOf(
-    bodyModes.filter(({ isTaken, name }) => !isTaken && name !== 'a cursor that leads in a circle'),
-    'body modes',
-    {},
-    answered,
-  ),
-  ...takenCases(),
-]
-
 const from = 'body modes'
-const takenCases = (): Case[] => [
+const takenCases: readonly Case[] = [
   {
     name: 'a time of long ago after later ones: applied, and no key lives longer for it',
     from,
@@ -133,4 +122,15 @@ const takenCases = (): Case[] => [
       recoversLate,
     ],
   },
+]
+
+export const bodies: readonly Case[] = [
+  // What is taken and reported has cases of its own, and so has a walk.
+  ...casesOf(
+    bodyModes.filter(({ isTaken, name }) => !isTaken && name !== 'a cursor that leads in a circle'),
+    'body modes',
+    {},
+    answered,
+  ),
+  ...takenCases,
 ]

@@ -103,6 +103,10 @@ export const verifies = (key: unknown, code: string, more: Json = {}, requires: 
 export const advances = (ms: number, more: Json = {}): Step => ({ do: { op: 'advance', ms, ...more } })
 
 export const serves: Step = { use: 'serves key 1' }
+/** A limit of a key. */
+export const hour = { id: 'hour', limit: 5, window_ms: 3_600_000, algorithm: 'fixed', scope: 'key' }
+/** Keys 1 and 2 of one tenant have it, key 3 has none. */
+export const limitedByHour: Step = { use: 'holds keys with a limit' }
 export const recoversLate: Step = { use: 'goes stale, and recovers' }
 export const recovers: Step = { use: 'starts in the end' }
 
@@ -111,6 +115,10 @@ export const shared: Readonly<Record<string, readonly Step[]>> = {
     answers(snapshot([record(1)]), asksSnapshot),
     polls('snapshot', { delay: AT_ONCE }),
     verifies(one, 'valid', { key_id: id(1) }),
+  ],
+  'holds keys with a limit': [
+    answers(snapshot([record(1, { rate_limits: [hour] }), record(2, { rate_limits: [hour] }), record(3)])),
+    polls('snapshot'),
   ],
   'goes stale, and recovers': [
     verifies(one, 'valid'),

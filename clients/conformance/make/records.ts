@@ -42,31 +42,30 @@ const unreadable: readonly (readonly [what: string, members: Json])[] = [
   ['an invalid hash', { lookup_hash: 'short' }],
 ]
 
-const unreadableCases = (): Case[] =>
-  unreadable.flatMap(([what, members]) => [
-    {
-      name: `${what}, on a page: only that key is refused, and it is reported`,
-      from,
-      steps: [
-        answers(snapshot([record(1), record(2, members), record(3)]), asksSnapshot),
-        polls('snapshot', { reports: ['unreadable_key'] }),
-        verifies(one, 'valid'),
-        verifies(two, 'unknown_key'),
-        verifies(three, 'valid'),
-      ],
-    },
-    {
-      name: `${what}, in a change: that key is refused from then on, and the rest is applied`,
-      from,
-      steps: [
-        serves,
-        answers(delta(VERSION, VERSION + 1, [upsert(1, members), upsert(3)]), asksDelta(VERSION)),
-        polls('delta', { reports: ['unreadable_key'] }),
-        verifies(one, 'unknown_key'),
-        verifies(three, 'valid'),
-      ],
-    },
-  ])
+const unreadableCases: readonly Case[] = unreadable.flatMap(([what, members]) => [
+  {
+    name: `${what}, on a page: only that key is refused, and it is reported`,
+    from,
+    steps: [
+      answers(snapshot([record(1), record(2, members), record(3)]), asksSnapshot),
+      polls('snapshot', { reports: ['unreadable_key'] }),
+      verifies(one, 'valid'),
+      verifies(two, 'unknown_key'),
+      verifies(three, 'valid'),
+    ],
+  },
+  {
+    name: `${what}, in a change: that key is refused from then on, and the rest is applied`,
+    from,
+    steps: [
+      serves,
+      answers(delta(VERSION, VERSION + 1, [upsert(1, members), upsert(3)]), asksDelta(VERSION)),
+      polls('delta', { reports: ['unreadable_key'] }),
+      verifies(one, 'unknown_key'),
+      verifies(three, 'valid'),
+    ],
+  },
+])
 
 const changes: readonly (readonly [what: string, change: unknown])[] = [
   ['null', null],
@@ -77,22 +76,21 @@ const changes: readonly (readonly [what: string, change: unknown])[] = [
   ['a change of an unknown kind', { change: 'pause', key_id: id(1) }],
 ]
 
-const changeCases = (): Case[] =>
-  changes.map(([what, change]) => ({
-    name: `after ${what} among the changes all keys are taken anew`,
-    from,
-    steps: [
-      serves,
-      answers(delta(VERSION, VERSION + 1, [upsert(3), change]), asksDelta(VERSION)),
-      answers(snapshot([record(1), record(2)], {}, 0, VERSION + 1), asksSnapshot),
-      polls('snapshot'),
-      verifies(one, 'valid'),
-      verifies(two, 'valid'),
-      verifies(three, 'unknown_key'),
-      answers(delta(VERSION + 1, VERSION + 1, []), asksDelta(VERSION + 1)),
-      polls('unchanged'),
-    ],
-  }))
+const changeCases: readonly Case[] = changes.map(([what, change]) => ({
+  name: `after ${what} among the changes all keys are taken anew`,
+  from,
+  steps: [
+    serves,
+    answers(delta(VERSION, VERSION + 1, [upsert(3), change]), asksDelta(VERSION)),
+    answers(snapshot([record(1), record(2)], {}, 0, VERSION + 1), asksSnapshot),
+    polls('snapshot'),
+    verifies(one, 'valid'),
+    verifies(two, 'valid'),
+    verifies(three, 'unknown_key'),
+    answers(delta(VERSION + 1, VERSION + 1, []), asksDelta(VERSION + 1)),
+    polls('unchanged'),
+  ],
+}))
 
 const causes: readonly (readonly [cause: unknown, code: string])[] = [
   ['revoked', 'revoked_key'],
@@ -106,27 +104,26 @@ const causes: readonly (readonly [cause: unknown, code: string])[] = [
   [undefined, 'revoked_key'],
 ]
 
-const causeCases = (): Case[] =>
-  causes.map(([cause, code]) => ({
-    name: `a tombstone with the cause ${JSON.stringify(cause) ?? 'of none'}: the verdict is ${code}`,
-    from,
-    steps: [
-      serves,
-      answers(delta(VERSION, VERSION + 1, [tombstone(1, { cause })])),
-      polls('delta'),
-      verifies(one, code),
-      answers(delta(VERSION + 1, VERSION + 2, [upsert(1)]), asksDelta(VERSION + 1)),
-      polls('delta'),
-      verifies(one, 'valid'),
-    ],
-  }))
+const causeCases: readonly Case[] = causes.map(([cause, code]) => ({
+  name: `a tombstone with the cause ${JSON.stringify(cause) ?? 'of none'}: the verdict is ${code}`,
+  from,
+  steps: [
+    serves,
+    answers(delta(VERSION, VERSION + 1, [tombstone(1, { cause })])),
+    polls('delta'),
+    verifies(one, code),
+    answers(delta(VERSION + 1, VERSION + 2, [upsert(1)]), asksDelta(VERSION + 1)),
+    polls('delta'),
+    verifies(one, 'valid'),
+  ],
+}))
 
 const rules = [
   { id: 'a', limit: 10, window_ms: 1_000, algorithm: 'sliding', scope: 'key' },
   { id: 'b', algorithm: 'bucket', rate: { units: 5, per: 'second' }, burst: 9 },
 ]
 
-const otherCases = (): Case[] => [
+const otherCases: readonly Case[] = [
   {
     name: 'the verdict has the cause of a tombstone also for a key that the node never held',
     from,
@@ -200,9 +197,4 @@ const otherCases = (): Case[] => [
   },
 ]
 
-export const records = (): Case[] => [
-  ...unreadableCases(),
-  ...changeCases(),
-  ...causeCases(),
-  ...otherCases(),
-]
+export const records: readonly Case[] = [...unreadableCases, ...changeCases, ...causeCases, ...otherCases]

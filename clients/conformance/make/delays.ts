@@ -11,15 +11,19 @@ import {
   record,
   serves,
   snapshot,
-  TTL_MS,
   VERSION,
   verifies,
 } from './fixtures.ts'
 
-/** When a node asks again, and for how long it lets the service hold its answers. */
+/** When a node asks again. */
 
 /** An empty delta after so long: `held` by the service, or not. */
-function unchanged(after: number, advance: number, prefer: string | null, held?: 'held' | 'held_ms'): Step {
+export function unchanged(
+  after: number,
+  advance: number,
+  prefer: string | null,
+  held?: 'held' | 'held_ms',
+): Step {
   const headers = held === undefined ? {} : { headers: { 'preference-applied': prefer ?? 'wait=25' } }
   const more: Json = held === 'held_ms' ? { held_ms: advance } : {}
   return {
@@ -28,30 +32,30 @@ function unchanged(after: number, advance: number, prefer: string | null, held?:
   }
 }
 
-const delays = (least: number, most: number): Step => polls('unchanged', { delay: [least, most] })
-const paced = 'pace.test.ts'
-const held = 'hold.test.ts'
+export const waits = (least: number, most: number): Step => polls('unchanged', { delay: [least, most] })
 
-const delayCases = (): Case[] => [
+export const paced = 'pace.test.ts'
+
+const delayCases: readonly Case[] = [
   {
     name: 'answers that are not held: the first interval is cut at random, the next is nearly whole',
     from: paced,
     steps: [
       serves,
       unchanged(0, 0, 'wait=25'),
-      delays(100, 5_000),
+      waits(100, 5_000),
       advances(5_000),
       unchanged(5_000, 0, 'wait=22'),
-      delays(4_500, 5_000),
+      waits(4_500, 5_000),
       advances(4_000),
       unchanged(9_000, 1_000, 'wait=23'),
-      delays(3_500, 4_000),
+      waits(3_500, 4_000),
     ],
   },
   {
     name: 'a held answer: the next request follows at once',
     from: paced,
-    steps: [serves, unchanged(25_000, 25_000, 'wait=25', 'held_ms'), delays(0, 0)],
+    steps: [serves, unchanged(25_000, 25_000, 'wait=25', 'held_ms'), waits(0, 0)],
   },
   {
     name: 'a delta that came at once from a service that holds: the next request follows at once',
@@ -68,7 +72,7 @@ const delayCases = (): Case[] => [
   {
     name: 'a service that says that it holds and does not is asked once an interval',
     from: paced,
-    steps: [serves, unchanged(0, 20, 'wait=25', 'held'), delays(4_480, 4_980)],
+    steps: [serves, unchanged(0, 20, 'wait=25', 'held'), waits(4_480, 4_980)],
   },
   {
     name: 'Preference-Applied without a wait, or where none was asked for, is no hold',
@@ -82,9 +86,9 @@ const delayCases = (): Case[] => [
           headers: { 'preference-applied': 'respond-async' },
         },
       },
-      delays(0, 5_000),
+      waits(0, 5_000),
       unchanged(20_000, 2_000, 'wait=15'),
-      delays(2_500, 3_000),
+      waits(2_500, 3_000),
     ],
   },
   {
@@ -155,9 +159,9 @@ const delayCases = (): Case[] => [
     steps: [
       serves,
       unchanged(0, 0, 'wait=25'),
-      delays(100, 20_000),
+      waits(100, 20_000),
       unchanged(0, 0, 'wait=25'),
-      delays(18_000, 20_000),
+      waits(18_000, 20_000),
     ],
   },
   {
@@ -177,7 +181,7 @@ const delayCases = (): Case[] => [
       ]),
       verifies(one, 'valid'),
       unchanged(0, 0, 'wait=25'),
-      delays(100, 5_000),
+      waits(100, 5_000),
     ],
   },
   {
@@ -193,127 +197,4 @@ const delayCases = (): Case[] => [
   },
 ]
 
-const failsAfter = (advance: number, prefer: string | null): Step[] => [
-  { answer: { advance, wire: '', end: 'close' }, asked: asksDelta(VERSION, { prefer }) },
-  { do: { op: 'poll' }, gives: { outcome: 'error', code: 'network_error' } },
-]
-
-const holdCases = (): Case[] => [
-  ...[
-    [60_000, 'wait=25'],
-    [35_000, 'wait=12'],
-    [20_000, 'wait=5'],
-    [12_000, 'wait=1'],
-    [11_999, null],
-    [10_000, null],
-  ].map(
-    ([ttl, prefer]): Case => ({
-      name: `keys that live for ${ttl} ms: an answer may be held for ${prefer ?? 'no time'}`,
-      from: held,
-      open: { cached_ttl: ttl },
-      steps: [serves, unchanged(0, 0, prefer as string | null), polls('unchanged')],
-    }),
-  ),
-  {
-    name: 'stale keys: no answer is held',
-    from: held,
-    steps: [serves, advances(TTL_MS), unchanged(TTL_MS, 0, null), polls('unchanged'), verifies(one, 'valid')],
-  },
-  {
-    name: 'a held answer without held_ms confirms from its request, so the next hold is shorter',
-    from: held,
-    steps: [
-      serves,
-      unchanged(25_000, 25_000, 'wait=25', 'held'),
-      polls('unchanged'),
-      unchanged(25_000, 0, 'wait=12'),
-      polls('unchanged'),
-    ],
-  },
-  {
-    name: 'a held answer with held_ms confirms from its end, so the next hold is as long',
-    from: held,
-    steps: [
-      serves,
-      unchanged(25_000, 25_000, 'wait=25', 'held_ms'),
-      polls('unchanged'),
-      unchanged(25_000, 0, 'wait=25'),
-      polls('unchanged'),
-    ],
-  },
-  {
-    name: 'a hold that fails: immediate answers until one comes, then half of the hold',
-    from: held,
-    steps: [
-      serves,
-      ...failsAfter(20_000, 'wait=25'),
-      ...failsAfter(50, null),
-      ...failsAfter(50, null),
-      unchanged(20_100, 0, null),
-      polls('unchanged'),
-      unchanged(20_100, 0, 'wait=10'),
-      polls('unchanged'),
-    ],
-  },
-  {
-    name: 'one failure at once does not cut the hold, two in a row end it',
-    from: held,
-    steps: [
-      serves,
-      ...failsAfter(5, 'wait=25'),
-      unchanged(5, 0, null),
-      polls('unchanged'),
-      ...failsAfter(5, 'wait=25'),
-      unchanged(10, 0, null),
-      polls('unchanged'),
-      unchanged(10, 0, null),
-      polls('unchanged'),
-    ],
-  },
-  {
-    name: 'a cut hold grows after a minute',
-    from: held,
-    steps: [
-      serves,
-      ...failsAfter(20_000, 'wait=25'),
-      unchanged(20_000, 0, null),
-      polls('unchanged'),
-      ...[1, 2, 3, 4, 5, 6].flatMap(times => [
-        unchanged(20_000 + times * 10_000, 10_000, 'wait=10', 'held_ms'),
-        delays(0, 0),
-      ]),
-      unchanged(100_000, 20_000, 'wait=20', 'held_ms'),
-      delays(0, 0),
-    ],
-  },
-  {
-    name: 'a bad answer to a held request is no failure of the hold, and the next answer is immediate',
-    from: held,
-    steps: [
-      serves,
-      {
-        answer: { advance: 20_000, body: delta(VERSION - 1, VERSION, [], 20_000) },
-        asked: asksDelta(VERSION, { prefer: 'wait=25' }),
-      },
-      { do: { op: 'poll' }, gives: { outcome: 'error', code: 'bad_response' } },
-      unchanged(20_000, 0, null),
-      polls('unchanged'),
-      unchanged(20_000, 0, 'wait=25'),
-      polls('unchanged'),
-    ],
-  },
-  {
-    name: 'holds that were cut to less than the interval add no polls',
-    from: paced,
-    steps: [
-      serves,
-      ...failsAfter(4_000, 'wait=25'),
-      unchanged(4_000, 0, null),
-      polls('unchanged'),
-      unchanged(6_000, 2_000, 'wait=2', 'held_ms'),
-      delays(2_500, 3_000),
-    ],
-  },
-]
-
-export const paces = (): Case[] => [...delayCases(), ...holdCases()]
+export const delays: readonly Case[] = [...delayCases]
