@@ -25,14 +25,14 @@ export class SdkDriver implements Driver {
         await node.save()
         return {}
       case 'limit':
-        return await node.limit(fields)
+        return await node.route.limit(fields)
       case 'count':
-        node.count(fields)
+        node.route.count(fields)
         return {}
       case 'report':
-        return await node.report()
+        return await node.route.report()
       case 'gate':
-        return await node.gate(fields)
+        return await node.route.gate(fields)
       default:
         return { unsupported: true }
     }

@@ -4,17 +4,15 @@ import { Poller } from '../../packages/sdk/src/feed/poller.ts'
 import type { Sync } from '../../packages/sdk/src/feed/sync.ts'
 import { readOptions, type Settings } from '../../packages/sdk/src/keyring/options.ts'
 import { openSubscription } from '../../packages/sdk/src/keyring/subscription.ts'
-import { type Limiter, openLimiter } from '../../packages/sdk/src/limits/limit.ts'
-import { createGate } from '../../packages/sdk/src/protect/request-gate.ts'
 import { asKeyrailError, PolicyScopeTooLargeError } from '../../packages/sdk/src/runtime/errors.ts'
 import { pause } from '../../packages/sdk/src/runtime/pause.ts'
 import { Reports } from '../../packages/sdk/src/runtime/reports.ts'
 import { ServiceTime } from '../../packages/sdk/src/runtime/service-time.ts'
 import { toWireRateLimits } from '../../packages/sdk/src/store/rate-limits.ts'
-import { openUsageReporter, type UsageReporter } from '../../packages/sdk/src/usage/reporter.ts'
 import { RefusalCounts } from '../../packages/sdk/src/verify/refusal-counts.ts'
 import type { Served, Verify } from '../../packages/sdk/src/verify/verify.ts'
 import type { Json } from './case.ts'
+import { SdkRoute } from './sdk-route.ts'
 
 /** The fields of `open`. */
 export interface Opening {
@@ -45,6 +43,7 @@ interface Polled {
  * driver says so.
  */
 export class SdkNode {
+  readonly route: SdkRoute
   readonly #time: { wall: number; uptime: number; monotonic: number }
   readonly #settings: Settings
   readonly #reports: Reports
@@ -53,8 +52,6 @@ export class SdkNode {
   readonly #served: Served
   readonly #verify: Verify
   readonly #poller: Poller
-  readonly #limiter: Limiter
-  readonly #usage: UsageReporter
   readonly #opened = Promise.withResolvers<void>()
   #disk: DiskCache | undefined
   #said: string[] = []
@@ -88,21 +85,13 @@ export class SdkNode {
     this.#served = served
     this.#verify = verify
     this.#sync = sync
-    const connection = connectionOf(opening)
-    const timeoutMs = Math.min(1_000, most)
-    const now = clock.monotonic
-    this.#limiter = openLimiter({ ...connection, timeoutMs, prepay: false }, { now, reports: this.#reports })
-    const { project: _, ...own } = connection
-    this.#usage = openUsageReporter(
-      { ...own, timeoutMs: Math.min(10_000, most) },
-      {
-        timer: { after: () => () => {} },
-        random: () => random,
-        now: clock.wall,
-        monotonic: now,
-        reports: this.#reports,
-      },
-    )
+    this.route = new SdkRoute(verify, {
+      connection: connectionOf(opening),
+      clock,
+      random: () => random,
+      mostMs: most,
+      reports: this.#reports,
+    })
     this.#poller = this.#openPoller(clock, random)
     this.#poller.ready.then(
       () => {
@@ -161,53 +150,13 @@ export class SdkNode {
     await this.#disk?.close(this.#sync.kept)
   }
 
-  async limit({ key, cost }: Json): Promise<Json> {
-    const valid = this.#verify(key as string)
-    if (!valid.valid) throw new Error(`the key is ${valid.code}`)
-    const verdict = await this.#limiter.limit(valid, cost === undefined ? {} : { cost: cost as number })
-    const { allowed, code, headers } = verdict
-    if (allowed) return { allowed, code, status: null, headers }
-    const { problem } = verdict
-    return { allowed, code, status: problem.status, headers: { ...headers, ...problem.headers } }
-  }
-
-  count({ key, requests }: Json): void {
-    const valid = this.#verify(key as string)
-    if (!valid.valid) throw new Error(`the key is ${valid.code}`)
-    this.#usage.count(valid, requests as number | undefined)
-  }
-
-  async report(): Promise<Json> {
-    await this.#usage.flush()
-    const { lastError, pending } = this.#usage.stats()
-    return { code: lastError, pending }
-  }
-
-  async gate({ headers, scopes, cost, header }: Json): Promise<Json> {
-    const gate = createGate(
-      { verify: this.#verify },
-      { limiter: this.#limiter, ...(header !== undefined && { header: header as string }) },
-    )
-    const admission = await gate.admit(
-      { rawHeaders: (headers as [string, string][]).flat() },
-      {
-        ...(scopes !== undefined && { scopes: scopes as string[] }),
-        ...(cost !== undefined && { cost: cost as number }),
-      },
-    )
-    if (admission.refusal === undefined)
-      return { status: 200, code: null, headers: admission.headers, key_id: admission.key?.keyId ?? null }
-    const { status, headers: answered, body } = admission.refusal
-    return { status, code: (body as Json).code, headers: answered, key_id: null }
-  }
-
   /** Ends the node without a write to its disk. */
   async drop(): Promise<void> {
     const closed = this.#poller.close()
     // It may wait for its first poll.
     this.#go()
     await closed
-    await this.#usage.close({ timeoutMs: 0 })
+    await this.route.close()
   }
 
   #openPoller(clock: { wall(): number; monotonic(): number }, random: number): Poller {

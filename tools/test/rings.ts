@@ -6,7 +6,7 @@ import { globSync } from 'node:fs'
  */
 export type Ring = 'inner' | 'e2e'
 
-const places = ['packages', 'bin', 'bench', 'drills', 'deploy', 'docs', 'examples', 'tools']
+const places = ['packages', 'clients', 'bin', 'bench', 'drills', 'deploy', 'docs', 'examples', 'tools']
 
 /** The end-to-end files that run with the inner ring: one of each kind, so that the whole is known to start. */
 export const smoke: readonly string[] = [
