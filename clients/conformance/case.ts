@@ -81,7 +81,7 @@ export function loadCases(): LoadedCase[] {
 
 const read = <T>(file: string): T => JSON.parse(readFileSync(join(folder, file), 'utf8')) as T
 
-export function expanded(
+function expanded(
   steps: readonly Step[],
   shared: Readonly<Record<string, readonly Step[]>>,
 ): LoadedCase['steps'] {

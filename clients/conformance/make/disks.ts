@@ -38,7 +38,7 @@ export const opens = (after: number, reports: readonly string[] = [], more: Json
   gives: { reports },
 })
 
-export const isReady = (ready: boolean): Step => ({ do: { op: 'ready' }, gives: { ready } })
+const isReady = (ready: boolean): Step => ({ do: { op: 'ready' }, gives: { ready } })
 
 export const cold: readonly Step[] = [isReady(false), verifies(one, 'not_ready')]
 

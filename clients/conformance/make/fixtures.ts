@@ -64,7 +64,7 @@ export const delta = (
 /** After an answer that is not held, where another request would follow at once. */
 export const AT_ONCE = [0, 100]
 /** After the first failure: at random, at most half a second. */
-export const SOON = [100, 500]
+const SOON = [100, 500]
 
 export const asksSnapshot: Asked = {
   path: '/v1/policy/snapshot',
