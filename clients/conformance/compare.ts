@@ -37,7 +37,7 @@ function headersDiffer(expected: Json, actual: unknown): string[] {
   )
 }
 
-/** Whether `actual` has all members of `expected`, at any depth; lists have the same length. */
+/** Whether `actual` has all members of `expected`, at any depth; lists have the same length, and `{ unordered: [] }` any order. */
 export function contains(actual: unknown, expected: unknown): boolean {
   if (Array.isArray(expected))
     return (
@@ -46,5 +46,16 @@ export function contains(actual: unknown, expected: unknown): boolean {
       expected.every((each, at) => contains(actual[at], each))
     )
   if (!isObject(expected)) return Object.is(actual, expected)
+  if (Array.isArray(expected.unordered)) return hasEach(actual, expected.unordered)
   return isObject(actual) && Object.entries(expected).every(([name, value]) => contains(actual[name], value))
+}
+
+function hasEach(actual: unknown, expected: readonly unknown[]): boolean {
+  if (!Array.isArray(actual) || actual.length !== expected.length) return false
+  const left: unknown[] = [...actual]
+  return expected.every(each => {
+    const at = left.findIndex(one => contains(one, each))
+    if (at !== -1) left.splice(at, 1)
+    return at !== -1
+  })
 }

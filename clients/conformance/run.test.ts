@@ -72,6 +72,7 @@ test('each wrong part of a request is named, with what was expected and what cam
     [{ features: ['held_ms'] }, 'query features: expected ["held_ms"], got [""]'],
     [{ body: { records: [{ count: 2 }] } }, 'body: expected {"records":[{"count":2}]}'],
     [{ body: { records: [] } }, 'body: expected {"records":[]}'],
+    [{ body: { records: { unordered: [{ count: 2 }] } } }, 'body: expected {"records":{"unordered":'],
     [{ anew: ['report_id'] }, 'body report_id: expected "a new one"'],
   ] as const) {
     const { outcome, why } = await run(driver, { answer: { body: {} }, asked }, polls)

@@ -89,7 +89,7 @@ export const usages: readonly Case[] = [
       counts(two, 7),
       reported([row(1, 2), row(2, 7)], {
         ...anew,
-        body: { sample_rate: 1, records: [row(1, 2), row(2, 7)] },
+        body: { sample_rate: 1, records: { unordered: [row(1, 2), row(2, 7)] } },
       }),
       reports(null, 0),
       reports(null, 0),
