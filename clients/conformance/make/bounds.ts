@@ -11,6 +11,7 @@ import {
   snapshot,
   TTL_MS,
   three,
+  tombstone,
   two,
   upsert,
   VERSION,
@@ -88,6 +89,23 @@ const slowCases: readonly Case[] = [
 ]
 
 const boundCases: readonly Case[] = [
+  {
+    name: 'a revoked key that comes back in a snapshot for which there is no room is not held, and not revoked',
+    from: 'sync-ended.test.ts',
+    open: { max_keys: 2 },
+    steps: [
+      answers(snapshot([record(1), record(2)])),
+      { do: { op: 'poll' }, gives: { outcome: 'snapshot' } },
+      answers(delta(VERSION, VERSION, [tombstone(1), upsert(3)])),
+      { do: { op: 'poll' }, gives: { outcome: 'delta' } },
+      verifies(one, 'revoked_key'),
+      page([1, 2, 3], null, 'delta'),
+      { do: { op: 'poll' }, gives: { outcome: 'snapshot' } },
+      verifies(one, 'not_held'),
+      verifies(two, 'valid'),
+      verifies(three, 'valid'),
+    ],
+  },
   {
     name: 'more keys than a node may hold: it does not start',
     from: 'sync-bounds.test.ts',
