@@ -272,7 +272,7 @@ const failureCases: readonly Case[] = [
     ([what, answer]): Case => ({
       name: `a check that is answered by ${what}: the request is refused, and the next one is checked`,
       from,
-      ...(answer.hang && { open: { timeout: 300 } }),
+      ...(answer.hang && { open: { timeout: 500 } }),
       steps: [
         limitedByHour,
         { answer, asked: { path } },

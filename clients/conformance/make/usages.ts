@@ -46,7 +46,7 @@ const failures: readonly (readonly [what: string, code: unknown, answer: Answer]
 const failureCases: readonly Case[] = failures.map(([what, code, answer]) => ({
   name: `a report that is answered by ${what}: it is sent again, unchanged, before what was counted since`,
   from,
-  ...(answer.hang && { open: { timeout: 300 } }),
+  ...(answer.hang && { open: { timeout: 500 } }),
   steps: [
     ...holds,
     counts(one, 3),

@@ -72,10 +72,10 @@ const beyond: Readonly<Record<string, Beyond>> = {
   ...Object.fromEntries(
     wireModes
       .filter(({ code }) => code === 'timeout')
-      .map(({ name }): [string, Beyond] => [name, { open: { timeout: 300 } }]),
+      .map(({ name }): [string, Beyond] => [name, { open: { timeout: 500 } }]),
   ),
   // A library may give up after a few of them.
-  'answers before the answer, for ever': { codes: ['network_error'], open: { timeout: 300 } },
+  'answers before the answer, for ever': { codes: ['network_error'], open: { timeout: 500 } },
   'a switch to another protocol': { codes: ['bad_response', 'http_101'] },
   'a head that never ends': { codes: ['response_too_large'] },
 }
