@@ -90,6 +90,26 @@ const slowCases: readonly Case[] = [
 
 const boundCases: readonly Case[] = [
   {
+    name: 'a key that returns after its revocation, and then has no room, is not held, and not revoked',
+    from: 'sync-ended.test.ts',
+    open: { max_keys: 2 },
+    steps: [
+      answers(snapshot([record(1)])),
+      { do: { op: 'poll' }, gives: { outcome: 'snapshot' } },
+      answers(delta(VERSION, VERSION + 1, [tombstone(1)])),
+      { do: { op: 'poll' }, gives: { outcome: 'delta' } },
+      verifies(one, 'revoked_key'),
+      answers(delta(VERSION + 1, VERSION + 2, [upsert(1)])),
+      { do: { op: 'poll' }, gives: { outcome: 'delta' } },
+      verifies(one, 'valid'),
+      answers(delta(VERSION + 2, VERSION + 4, [upsert(2), upsert(3)])),
+      { do: { op: 'poll' }, gives: { outcome: 'delta' } },
+      verifies(one, 'not_held'),
+      verifies(two, 'valid'),
+      verifies(three, 'valid'),
+    ],
+  },
+  {
     name: 'a revoked key that comes back in a snapshot for which there is no room is not held, and not revoked',
     from: 'sync-ended.test.ts',
     open: { max_keys: 2 },

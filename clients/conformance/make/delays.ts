@@ -107,6 +107,47 @@ const delayCases: readonly Case[] = [
     ],
   },
   {
+    name: 'failures where the random number is nearly one: as long as they may be',
+    from: paced,
+    open: { random: 0.999 },
+    steps: [
+      serves,
+      ...[500, 1_000, 2_000, 4_000, 5_000, 5_000].flatMap((most): Step[] => [
+        { answer: { status: 502 } },
+        fails('http_502', { delay: [0.99 * most, most] }),
+      ]),
+    ],
+  },
+  {
+    name: 'failures where the random number is zero: as short as they may be',
+    from: paced,
+    open: { random: 0 },
+    steps: [
+      serves,
+      ...[1, 2, 3].flatMap((): Step[] => [
+        { answer: { status: 502 } },
+        fails('http_502', { delay: [100, 100] }),
+      ]),
+    ],
+  },
+  ...[
+    [0, 100, 4_500],
+    [0.999, 4_995, 5_000],
+  ].map(
+    ([random, first = 0, next = 0]): Case => ({
+      name: `answers that are not held where the random number is ${random}: after ${first} ms, then ${next} ms`,
+      from: paced,
+      open: { random },
+      steps: [
+        serves,
+        unchanged(0, 0, 'wait=25'),
+        waits(first - 1, first + 1),
+        unchanged(0, 0, 'wait=25'),
+        waits(next - 1, next),
+      ],
+    }),
+  ),
+  {
     name: 'failures of a node that starts: the same',
     from: paced,
     steps: [500, 1_000, 2_000, 4_000, 5_000, 5_000].flatMap((most): Step[] => [

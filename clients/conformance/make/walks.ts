@@ -189,6 +189,16 @@ const goodCases: readonly Case[] = [
     ],
   },
   {
+    name: 'a walk with a second page of another workspace, to a node that starts',
+    from: 'answers.test.ts',
+    steps: [
+      page([1], 'a', 'first'),
+      page([2], null, { cursor: 'a' }, { workspace_id: '01930c3e-8f5a-7c31-9b0e-00000000d001' }),
+      fails('bad_response'),
+      verifies(one, 'not_ready'),
+    ],
+  },
+  {
     name: 'a walk with a bad second page, to a node that starts',
     from,
     steps: [
