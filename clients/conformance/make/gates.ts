@@ -16,7 +16,7 @@ import {
   tombstone,
   VERSION,
 } from './fixtures.ts'
-import { allows, denies } from './limits.ts'
+import { allows, denies } from './limit-answers.ts'
 
 /** What a protected route answers: where the key stands, and how each refusal looks. */
 

@@ -13,6 +13,7 @@ import {
   snapshot,
   two,
 } from './fixtures.ts'
+import { allows, denies, headersOf } from './limit-answers.ts'
 
 /** Rate limits: what a node asks, which denials it remembers, and what holds without an answer. */
 
@@ -28,40 +29,6 @@ const limited = (rate_limits: readonly unknown[]): Step[] => [
   polls('snapshot'),
 ]
 
-const headersOf = (rules: readonly Json[], left: number) => ({
-  'RateLimit-Policy': rules.map(rule => `"${rule.id}";q=${rule.limit};w=60`).join(', '),
-  RateLimit: rules.map(rule => `"${rule.id}";r=${left};t=60`).join(', '),
-})
-const statesOf = (rules: readonly Json[], remaining: number) =>
-  rules.map(rule => ({ ...rule, allowed: remaining > 0, remaining, reset_ms: 60_000 }))
-
-export const allows = (rules: readonly Json[] = [hour], more: Json = {}): Json => ({
-  object: 'ratelimit_check',
-  allowed: true,
-  cost: 1,
-  denied_by: [],
-  retry_after_ms: null,
-  limits: statesOf(rules, 4),
-  headers: headersOf(rules, 4),
-  ...more,
-})
-export const denies = (
-  retry_after_ms: number | null,
-  denied_by: readonly string[] = ['hour'],
-  rules: readonly Json[] = [hour],
-): Json => ({
-  object: 'ratelimit_check',
-  allowed: false,
-  cost: 1,
-  denied_by,
-  retry_after_ms,
-  limits: statesOf(rules, 0),
-  headers: {
-    ...headersOf(rules, 0),
-    ...(retry_after_ms !== null && { 'Retry-After': String(Math.ceil(retry_after_ms / 1_000)) }),
-  },
-})
-
 const path = '/v1/ratelimit/check'
 const checked = (body: unknown, asked: Json = {}): Step => ({
   answer: { body },
@@ -72,6 +39,7 @@ const asks = (key: string, gives: Json, more: Json = {}): Step => ({
   gives,
 })
 const allowed = { allowed: true, code: 'allowed', status: null }
+const free = { allowed: true, code: 'no_limits', status: null }
 const denied = { allowed: false, code: 'rate_limited', status: 429 }
 const unavailable = {
   allowed: false,
@@ -138,12 +106,12 @@ const checkCases: readonly Case[] = [
   {
     name: 'a key without limits passes without a call',
     from,
-    steps: [limitedByHour, asks(liveKey(3), { allowed: true, code: 'no_limits', status: null, headers: {} })],
+    steps: [limitedByHour, asks(liveKey(3), free)],
   },
   {
     name: 'a key with an empty list of limits passes without a call',
     from,
-    steps: [...limited([]), asks(one, { allowed: true, code: 'no_limits', status: null })],
+    steps: [...limited([]), asks(one, free)],
   },
 ]
 
