@@ -1,0 +1,3 @@
+module github.com/keyrail/keyrail/clients/go
+
+go 1.19
