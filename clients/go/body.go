@@ -181,8 +181,8 @@ func (b *feedBody) readChanges(fields members, scope *scope) *Error {
 			return nil
 		}
 		if kind == "tombstone" {
-			cause, _ := readString(fields["cause"])
-			b.changes = append(b.changes, change{names: names, cause: cause})
+			cause, hasCause := readString(fields["cause"])
+			b.changes = append(b.changes, change{names: names, cause: cause, hasCause: hasCause})
 			continue
 		}
 		key, why := readKey(fields, scope)

@@ -164,4 +164,8 @@ func waitSeconds(lifeMs float64) int {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func durationOf(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+// durationOf is at most a century, because a time of the service may be as far away as it likes.
+func durationOf(ms float64) time.Duration {
+	const century = 100 * 365 * 24 * 3_600_000
+	return time.Duration(math.Min(ms, century) * float64(time.Millisecond))
+}

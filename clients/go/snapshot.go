@@ -196,7 +196,7 @@ func assemble(header *snapshotHeader, store *store) []byte {
 func putRecord(into []byte, record *record, position int) {
 	copy(into, record.digest[:])
 	binary.LittleEndian.PutUint64(into[32:], math.Float64bits(record.expiresAt))
-	// This package notes no uses; a stamp of 0 would mean that the record is free.
+	// Stamps are unique and not 0; their order is that of the records, because this package notes few uses.
 	binary.LittleEndian.PutUint64(into[40:], math.Float64bits(float64(position+1)))
 	binary.LittleEndian.PutUint32(into[48:], record.tenant)
 	binary.LittleEndian.PutUint32(into[52:], record.scopes)

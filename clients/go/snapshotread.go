@@ -177,6 +177,7 @@ func restore(store *store, header *snapshotHeader, body []byte) *refusedFile {
 		if !ok {
 			return damaged(fmt.Sprintf("its record %d is wrong", slot))
 		}
+		read.used = store.uses.Add(1)
 		store.records = append(store.records, read)
 		store.ids.grow()
 		if id, isOther := others[slot]; isOther {
@@ -205,7 +206,6 @@ func recordIn(bytes []byte, shared *shared) (read record, ok bool) {
 	if env == testBits {
 		read.limits |= 1
 	}
-	read.isUsed = 1
 	return read, (env == liveBits || env == testBits) && int(read.tenant) < len(shared.tenants) &&
 		int(read.scopes) < len(shared.scopes) && int(read.limits>>1) < len(shared.limits)
 }

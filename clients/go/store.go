@@ -3,18 +3,21 @@ package keyrail
 import (
 	"encoding/binary"
 	"math"
+	"sync/atomic"
 )
 
-// record is a key in memory; 56 bytes. The disk snapshot has another form (snapshot.go).
+// record is a key in memory; 64 bytes. The disk snapshot has another form (snapshot.go).
 type record struct {
 	digest    digest
 	expiresAt float64
-	tenant    uint32
-	scopes    uint32
-	// limits is the number of the limits times two, and one for a test key.
+	// used is a stamp that rises with every use; 0 for a free slot. Verifications set it while others read it.
+	used   uint64
+	tenant uint32
+	scopes uint32
+	// limits is the number of the limits times two, and one for a test key. In a free slot the next free one + 1, or 0.
 	limits uint32
-	// isUsed is 0 for a free slot; then tenant is the next free slot + 1, or 0.
-	isUsed uint32
+	// A record of 64 bytes keeps used aligned, also on processors of 32 bits.
+	_ uint32
 }
 
 func (r *record) env() string {
@@ -30,10 +33,10 @@ const sharedSlack = 4096
 const firstCapacity = 16
 
 // store has the keys that a node holds: bounded, found by digest for verification and by key id for changes. A key beyond the
-// bound is not held. No clock and no I/O. One goroutine may change it while none reads.
+// bound replaces the one that was used least recently. No clock and no I/O. One goroutine may change it while none reads.
 type store struct {
 	maxKeys int
-	// evictions are keys that were not held for lack of room. Above 0, an unknown key may be valid.
+	// evictions are keys that were dropped for lack of room. Above 0, an unknown key may be valid.
 	evictions int
 	// revision rises with every change, so that a writer knows whether a saved copy is current.
 	revision int
@@ -50,6 +53,9 @@ type store struct {
 	hasBlank bool
 	byDigest slotTable
 	byID     slotTable
+	// uses is the highest stamp, and leastUsed the slots that go first.
+	uses      atomic.Uint64
+	leastUsed leastUsed
 }
 
 func newStore(maxKeys int) *store {
@@ -103,7 +109,7 @@ func (s *store) hasID(id string) bool {
 	return ok
 }
 
-// upsert adds or replaces a record. A new one that finds no room counts as an eviction.
+// upsert adds or replaces a record. Counts as a use, so that the newest key is not dropped first.
 func (s *store) upsert(key *storedKey) {
 	s.revision++
 	byDigest, hasDigest := s.find(&key.digest)
@@ -123,12 +129,12 @@ func (s *store) upsert(key *storedKey) {
 		s.removeSlot(byID)
 	}
 	if s.size >= s.maxKeys {
+		s.removeSlot(s.leastUsed.take(s))
 		s.evictions++
-		return
 	}
 	slot := s.takeSlot()
 	s.size++
-	s.records[slot] = record{digest: key.digest, isUsed: 1}
+	s.records[slot] = record{digest: key.digest}
 	s.ids.set(slot, key.keyID)
 	s.set(slot, key)
 	s.byDigest.add(slot, s.digestHash)
@@ -140,6 +146,7 @@ func (s *store) upsert(key *storedKey) {
 func (s *store) set(slot uint32, key *storedKey) {
 	record := &s.records[slot]
 	record.expiresAt = key.expiresAt
+	atomic.StoreUint64(&record.used, s.uses.Add(1))
 	record.tenant = s.shared.tenant(key.tenantID)
 	s.shared.tenants[record.tenant].keys++
 	record.scopes = s.shared.scopeList(key.scopes)
@@ -189,15 +196,26 @@ func (s *store) removeSlot(slot uint32) {
 	s.shared.leave(s.records[slot].tenant)
 	delete(s.metas, slot)
 	s.ids.clear(slot)
-	s.records[slot] = record{tenant: s.firstFree}
+	s.records[slot] = record{limits: s.firstFree}
 	s.firstFree = slot + 1
 	s.size--
+}
+
+func (s *store) usedAt(slot uint32) uint64 { return atomic.LoadUint64(&s.records[slot].used) }
+
+// touch notes a use, which costs something where many processors verify, so only once keys may have to go. The most recent key
+// needs no new stamp.
+func (s *store) touch(slot uint32) {
+	used := &s.records[slot].used
+	if float64(s.size) >= float64(s.maxKeys)*fullShare && atomic.LoadUint64(used) != s.uses.Load() {
+		atomic.StoreUint64(used, s.uses.Add(1))
+	}
 }
 
 // each calls the function with every used slot, in the order of the slots. It may remove the slot.
 func (s *store) each(do func(slot uint32)) {
 	for slot := range s.records {
-		if s.records[slot].isUsed != 0 {
+		if s.usedAt(uint32(slot)) != 0 {
 			do(uint32(slot))
 		}
 	}
@@ -218,7 +236,7 @@ func (s *store) clear() { s.each(s.removeSlot) }
 func (s *store) takeSlot() uint32 {
 	if s.firstFree != 0 {
 		slot := s.firstFree - 1
-		s.firstFree = s.records[slot].tenant
+		s.firstFree = s.records[slot].limits
 		return slot
 	}
 	if len(s.records) == cap(s.records) {

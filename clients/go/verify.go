@@ -37,6 +37,7 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	if !ok {
 		return Verdict{Code: served.absence(&sought)}
 	}
+	store.touch(slot)
 	record := &store.records[slot]
 	// The checksum covers the environment in the key's text, so only a forged feed can make them differ.
 	if record.env() != env {
