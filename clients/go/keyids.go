@@ -84,10 +84,11 @@ func (k *keyIDs) is(slot uint32, sought *soughtID) bool {
 	return k.words[slot] == sought.words && k.others[slot] == sought.other
 }
 
-// hashOfID mixes little: ids come from the service, so attackers cannot choose them to collide.
+// hashOfID mixes all bits: ids of one time differ in few. They come from the service, so attackers cannot choose them to collide.
 func hashOfID(words [16]byte) uint32 {
-	mixed := (binary.LittleEndian.Uint64(words[:8]) ^ binary.LittleEndian.Uint64(words[8:])*3) * 0x9e3779b97f4a7c15
-	return uint32(mixed >> 32)
+	mixed := binary.LittleEndian.Uint64(words[:8])*3 ^ binary.LittleEndian.Uint64(words[8:])
+	mixed = (mixed ^ mixed>>33) * 0xff51afd7ed558ccd
+	return uint32(mixed ^ mixed>>33)
 }
 
 const hexDigits = "0123456789abcdef"
