@@ -2,8 +2,8 @@ package keyrail
 
 import (
 	"encoding/binary"
-	"hash/fnv"
 	"sync/atomic"
+	"unicode/utf16"
 )
 
 // keyIDs are key ids by slot in 16 bytes each, because the service's ids are UUIDs. An id becomes a text when its key is first
@@ -72,10 +72,13 @@ func seekID(id string) soughtID {
 	if words, ok := readUUID(id); ok {
 		return soughtID{words: words}
 	}
+	// The hash of the SDK for JavaScript, because the disk snapshot has it in place of the words.
+	hash := uint32(0)
+	for _, code := range utf16.Encode([]rune(id)) {
+		hash = (hash ^ uint32(code)) * 0x01000193
+	}
 	sought := soughtID{other: id}
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(id))
-	binary.LittleEndian.PutUint64(sought.words[8:], hash.Sum64())
+	binary.BigEndian.PutUint32(sought.words[:], hash)
 	return sought
 }
 
