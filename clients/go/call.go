@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -66,19 +67,17 @@ func newCaller(settings *settings, now func() float64) *caller {
 
 // newTransport speaks HTTP/1.1: a held poll has its connection to itself, so none waits on a dead one of others. A connection
 // is kept for less than a service (72 s) and common proxies (60 s) keep it: a call on one that is just being closed fails.
-func newTransport() http.RoundTripper {
-	base, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		return http.DefaultTransport
+func newTransport() *http.Transport {
+	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxConnsPerHost:        256,
+		MaxIdleConnsPerHost:    256,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 64 * 1024,
 	}
-	transport := base.Clone()
-	transport.ForceAttemptHTTP2 = false
-	transport.TLSNextProto = nil
-	transport.MaxConnsPerHost = 256
-	transport.MaxIdleConnsPerHost = 256
-	transport.IdleConnTimeout = 30 * time.Second
-	transport.MaxResponseHeaderBytes = 64 * 1024
-	return transport
 }
 
 var userAgent = "keyrail-go/" + Version + " " + strings.ReplaceAll(runtime.Version(), " ", "-")

@@ -2,6 +2,7 @@ package keyrail
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 )
@@ -73,7 +74,7 @@ func (f *follower) hasServed() bool {
 
 // poll returns an error if nothing has changed.
 func (f *follower) poll(ctx context.Context) (syncResult, *Error) {
-	result, err := f.pollOnce(ctx)
+	result, err := f.safely(ctx)
 	if err != nil {
 		f.hold.failed(f.clock.monotonic())
 		return result, err
@@ -81,6 +82,18 @@ func (f *follower) poll(ctx context.Context) (syncResult, *Error) {
 	f.hold.succeeded(f.clock.monotonic())
 	f.isResumed = false
 	return result, nil
+}
+
+// safely reports a bug in this package like any other error: it ends neither the process nor the polling. What it left of the
+// keys may lack a change, so the next poll takes a snapshot.
+func (f *follower) safely(ctx context.Context) (result syncResult, err *Error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			f.version = -1
+			err = passing("internal_error", fmt.Sprintf("The package failed: %v", thrown))
+		}
+	}()
+	return f.pollOnce(ctx)
 }
 
 func (f *follower) pollOnce(ctx context.Context) (syncResult, *Error) {
