@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// The bodies of the feed. The head of a body is checked before anything of it is applied. Unknown fields are ignored, so that
-// a newer service can send more. An unreadable key costs only that key.
+// The bodies of the feed. The head of a body is checked before anything of it is applied. Unknown fields are
+// ignored, so that a newer service can send more. An unreadable key costs only that key.
 
 // namedTenant is a tenant of a body. Without an external id the tenant has none.
 type namedTenant struct {
@@ -32,7 +32,8 @@ type feedBody struct {
 	workspaceID string
 	version     int64
 	isDeleted   bool
-	// generatedAt is when the service generated the body, by its clock. It may have sent the body to others since.
+	// generatedAt is when the service generated the body, by its clock. It may have sent the body to others
+	// since.
 	generatedAt float64
 	unreadable  []unreadable
 	// features are the requested ones that the service gives.

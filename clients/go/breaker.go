@@ -7,8 +7,8 @@ import (
 
 const timeoutsMax = 5
 
-// breaker limits the wait on a service that hangs. After five calls in a row that timed out, only one call at a time is sent, and
-// the others fail at once. Any answer, and any other error, ends that.
+// breaker limits the wait on a service that hangs. After five calls in a row that timed out, only one call at
+// a time is sent, and the others fail at once. Any answer, and any other error, ends that.
 type breaker struct {
 	caller *caller
 

@@ -37,8 +37,8 @@ type answer struct {
 	text   []byte
 }
 
-// caller makes exchanges with the service, with a timeout, a bounded body and one kind of error. It follows no redirect, which
-// would carry the secret key elsewhere, and repeats nothing.
+// caller makes exchanges with the service, with a timeout, a bounded body and one kind of error. It follows
+// no redirect, which would carry the secret key elsewhere, and repeats nothing.
 type caller struct {
 	client *http.Client
 	// base is the address without a slash at its end, and origin its scheme, host and port.
@@ -65,8 +65,9 @@ func newCaller(settings *settings, now func() float64) *caller {
 	}
 }
 
-// newTransport speaks HTTP/1.1: a held poll has its connection to itself, so none waits on a dead one of others. A connection
-// is kept for less than a service (72 s) and common proxies (60 s) keep it: a call on one that is just being closed fails.
+// newTransport speaks HTTP/1.1: a held poll has its connection to itself, so none waits on a dead one of
+// others. A connection is kept for less than a service (72 s) and common proxies (60 s) keep it: a call on
+// one that is just being closed fails.
 func newTransport() *http.Transport {
 	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
@@ -82,7 +83,8 @@ func newTransport() *http.Transport {
 
 var userAgent = "keyrail-go/" + Version + " " + strings.ReplaceAll(runtime.Version(), " ", "-")
 
-// noRepeat is an empty body that the transport cannot read again, so it does not send the request again by itself.
+// noRepeat is an empty body that the transport cannot read again, so it does not send the request again by
+// itself.
 type noRepeat struct{}
 
 func (noRepeat) Read([]byte) (int, error) { return 0, io.EOF }
@@ -191,8 +193,9 @@ func accepts(statuses []int, status int) bool {
 
 // readBounded reads a body, decompressed by the transport; isWhole is false if it has more bytes.
 func readBounded(body io.Reader, maxBytes int64) (text []byte, isWhole bool, err error) {
-	text, err = io.ReadAll(io.LimitReader(body, maxBytes+1))
-	return text, int64(len(text)) <= maxBytes, err
+	var into bytes.Buffer
+	_, err = into.ReadFrom(io.LimitReader(body, maxBytes+1))
+	return into.Bytes(), int64(into.Len()) <= maxBytes, err
 }
 
 // dateOf is a header in milliseconds since the epoch; false if it is not a date.

@@ -21,7 +21,8 @@ type checkAnswer struct {
 	isAllowed bool
 	// deniedBy are the ids of the limits that the request does not fit.
 	deniedBy []string
-	// retryAfterMs is the time until the request would fit, if nothing else is spent; infinite: never; NaN: the answer does not say.
+	// retryAfterMs is the time until the request would fit, if nothing else is spent; infinite: never; NaN:
+	// the answer does not say.
 	retryAfterMs float64
 	// headers have names in lower case.
 	headers map[string]string
@@ -45,7 +46,8 @@ func readCheck(text []byte, rules []rule) (*checkAnswer, *Error) {
 		return nil, badCheck("allowed")
 	}
 	answer := &checkAnswer{
-		isAllowed: isAllowed, headers: headers, states: statesIn(fields["limits"], rules), retryAfterMs: math.Inf(1),
+		isAllowed: isAllowed, headers: headers, states: statesIn(fields["limits"], rules),
+		retryAfterMs: math.Inf(1),
 	}
 	if isAllowed {
 		return answer, nil

@@ -11,7 +11,8 @@ import (
 type clock interface {
 	// wall is the time since the epoch, by this machine's clock.
 	wall() float64
-	// monotonic is never set back, and goes on while the machine sleeps, where the system tells. Only differences mean something.
+	// monotonic is never set back, and goes on while the machine sleeps, where the system tells. Only
+	// differences mean something.
 	monotonic() float64
 	// uptime is the time since the machine started; NaN where the system does not tell.
 	uptime() float64
@@ -20,9 +21,10 @@ type clock interface {
 // The wall and the monotonic clock of a machine may differ by so much without a reason.
 const jumpMs = 50
 
-// awakeClock adds the time that the machine slept to the monotonic clock of Go, which stands still meanwhile on most systems:
-// keys would be served for longer than allowed. The system is asked, with a call, only when the wall clock has gained on the
-// monotonic one, or after a second. Where it does not tell, all that the wall clock gains counts as sleep.
+// awakeClock adds the time that the machine slept to the monotonic clock of Go, which stands still meanwhile
+// on most systems: keys would be served for longer than allowed. The system is asked, with a call, only when
+// the wall clock has gained on the monotonic one, or after a second. Where it does not tell, all that the
+// wall clock gains counts as sleep.
 type awakeClock struct {
 	start time.Time
 	from  float64 // the uptime at the start; NaN if unknown

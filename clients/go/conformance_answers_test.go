@@ -16,7 +16,8 @@ func verdictFields(verdict Verdict) map[string]any {
 	}
 	fields := map[string]any{
 		"code": verdict.Code, "key_id": verdict.KeyID, "tenant_id": verdict.TenantID, "env": verdict.Env,
-		"scopes": verdict.Scopes(), "expires_at": nil, "limits": nil, "external_id": textOrNull(verdict.ExternalID), "meta": nil,
+		"scopes": verdict.Scopes(), "expires_at": nil, "limits": nil,
+		"external_id": textOrNull(verdict.ExternalID), "meta": nil,
 	}
 	if !verdict.ExpiresAt.IsZero() {
 		fields["expires_at"] = finiteOrNull(float64(verdict.ExpiresAt.UnixMilli()))

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The driver of clients/conformance. It is the program of the tests, because it gives a node its own clock, randomness and loop,
-// which no vendor needs:
+// The driver of clients/conformance. It is the program of the tests, because it gives a node its own clock,
+// randomness and loop, which no vendor needs:
 //
 //	go test -c -o driver . && ./driver -conformance
 

@@ -27,8 +27,8 @@ type hourCounts struct {
 	keys    map[string]int64
 }
 
-// counts are counted requests by hour and key that are not yet in a report. Bounded: new pairs of hour and key beyond the bound
-// are dropped, while existing ones continue to count.
+// counts are counted requests by hour and key that are not yet in a report. Bounded: new pairs of hour and
+// key beyond the bound are dropped, while existing ones continue to count.
 type counts struct {
 	hours   map[int64]*hourCounts
 	entries int

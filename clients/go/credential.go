@@ -22,8 +22,8 @@ var (
 	anyOtherWord = regexp.MustCompile(`^\S+ +\S`)
 )
 
-// credentialIn finds the API key in a header. authorization holds Bearer <key> (RFC 6750), any other header the bare key. With a
-// fault, the credential cannot be a key. found is false if none was sent.
+// credentialIn finds the API key in a header. authorization holds Bearer <key> (RFC 6750), any other header
+// the bare key. With a fault, the credential cannot be a key. found is false if none was sent.
 func credentialIn(headers http.Header, name string) (key string, fault credentialFault, found bool) {
 	values := headers.Values(name)
 	if len(values) == 0 {
@@ -50,8 +50,8 @@ func credentialIn(headers http.Header, name string) (key string, fault credentia
 	return "", sentNoScheme, true
 }
 
-// credentialOf takes the first of the headers with a key. A header with another scheme may serve another purpose, so the key may
-// be in the next one.
+// credentialOf takes the first of the headers with a key. A header with another scheme may serve another
+// purpose, so the key may be in the next one.
 func credentialOf(headers http.Header, names []string) (key string, fault credentialFault) {
 	hasFirst := false
 	for _, name := range names {

@@ -26,9 +26,9 @@ type denial struct {
 	askedAt, until float64
 }
 
-// denials are counters that have denied. Until units of a counter can be left again the service would deny again, so it is not
-// called: a flood from one customer costs few calls, and no request is denied that would have passed. Beyond 10,000 the least
-// recently used one is dropped.
+// denials are counters that have denied. Until units of a counter can be left again the service would deny
+// again, so it is not called: a flood from one customer costs few calls, and no request is denied that would
+// have passed. Beyond 10,000 the least recently used one is dropped.
 type denials struct {
 	mu     sync.Mutex
 	byName map[string]*list.Element
@@ -85,7 +85,8 @@ func (d *denials) add(key *Verdict, cost int, askedAt float64, answer *checkAnsw
 		at = placeOf(rules, denied.deniedBy[0])
 	}
 	if len(denied.deniedBy) > 1 || at < 0 {
-		// With several limits it is unknown which has units left first, so only the same key and cost is denied again.
+		// With several limits it is unknown which has units left first, so only the same key and cost is
+		// denied again.
 		d.set(wholeName(key), denied)
 		return
 	}
@@ -145,7 +146,8 @@ func (d *denial) aged(ageMs float64) LimitVerdict {
 	return denied(d.deniedBy, headers, states)
 }
 
-// counterName contains the whole rule, so that a changed rule is a new counter and the service is asked again.
+// counterName contains the whole rule, so that a changed rule is a new counter and the service is asked
+// again.
 func counterName(key *Verdict, rule *rule) string {
 	whose := "key " + key.KeyID
 	if rule.Scope == "tenant" {

@@ -10,6 +10,7 @@ import { DiskCache } from '../../packages/sdk/src/disk/cache.ts'
 import type { Scope } from '../../packages/sdk/src/feed/record.ts'
 import { toBase64 } from '../../packages/sdk/src/runtime/bytes.ts'
 import { digestOf } from '../../packages/sdk/src/runtime/digest.ts'
+import type { Whose } from '../../packages/sdk/src/store/labels.ts'
 import { drawKey } from '../../packages/sdk/src/testing/draw-key.ts'
 import { type Answered, buildDriver, startDriver } from './driver-program.ts'
 
@@ -24,16 +25,25 @@ const wall = Date.parse('2027-01-01T00:00:00Z')
 const limits = [
   { id: 'm', limit: 100, window_ms: 60_000, algorithm: 'fixed', scope: 'tenant', newer: { 2: 'é', 1: 1e21 } },
 ]
-const held = Array.from({ length: 40 }, (_, at) => ({
+interface HeldKey {
+  key: string
+  key_id: string
+  env: string
+  scopes: string[]
+  expires_at: string | null
+  rate_limits?: object[]
+  meta: object | null
+}
+const keyAt = (at: number): HeldKey => ({
   key: drawKey(at % 2 === 0 ? 'kr_live_' : 'kr_test_'),
   key_id: at === 39 ? 'zeta' : `01930c3e-8f5a-7c31-9b0e-0123456789${at + 10}`,
-  tenant_id: tenant,
   env: at % 2 === 0 ? 'live' : 'test',
   scopes: at % 3 === 0 ? ['orders:read', 'orders:wräte'] : [],
   expires_at: at === 5 ? '2027-01-01T00:30:00.000Z' : null,
   ...(at === 7 && { rate_limits: limits }),
   meta: at === 3 ? { plan: 'gold', deep: [1, { a: null }] } : at === 4 ? null : {},
-}))
+})
+const held = Array.from({ length: 40 }, (_, at) => keyAt(at))
 const bytesOf = (digest: string) => Buffer.from(digest, 'utf16le')
 
 const body = (object: string, at: number, more: Record<string, unknown>) => ({
@@ -50,7 +60,11 @@ const body = (object: string, at: number, more: Record<string, unknown>) => ({
 })
 let now = wall
 const server = createServer((asked, answer) => {
-  const keys = held.map(({ key, ...rest }) => ({ ...rest, lookup_hash: toBase64(bytesOf(digestOf(key))) }))
+  const keys = held.map(({ key, ...rest }) => ({
+    ...rest,
+    tenant_id: tenant,
+    lookup_hash: toBase64(bytesOf(digestOf(key))),
+  }))
   const sent = asked.url?.startsWith('/v1/policy/snapshot')
     ? body('policy_snapshot', now, { keys, next_cursor: null })
     : body('policy_delta', now, { since: 7, changes: [] })
@@ -106,14 +120,14 @@ function sdkDisk(cacheDir: string, passed = 0) {
   })
   return { cache, at }
 }
-const expected = ({ key_id, env, scopes, expires_at, rate_limits = null, meta }: (typeof held)[number]) => ({
+const expected = ({ key_id, env, scopes, expires_at, rate_limits, meta }: HeldKey) => ({
   code: 'valid',
   key_id,
   tenant_id: tenant,
   env,
   scopes,
   expires_at: expires_at === null ? null : Date.parse(expires_at),
-  limits: rate_limits,
+  limits: rate_limits ?? null,
   external_id: 'acme',
   meta,
 })
@@ -136,7 +150,7 @@ test('the SDK starts from a file of the client for Go, and the other way round',
   for (const { key, key_id, scopes, meta, expires_at } of held) {
     const slot = resumed.store.find(digestOf(key))
     const { records, labels } = resumed.store
-    const whose = { tenantId: records.tenantId(slot) }
+    const whose: Whose & { tenantId: string } = { tenantId: records.tenantId(slot) }
     labels?.add(whose, slot)
     assert.deepEqual(whose, { tenantId: tenant, externalId: 'acme', meta })
     assert.deepEqual([records.keyId(slot), records.scopes(slot)], [key_id, scopes])

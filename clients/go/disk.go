@@ -19,17 +19,18 @@ const (
 	diskMaxMs = 10_000
 )
 
-// resumed is what an earlier process left. If it isFresh, it is confirmed on this process's clock and can be served.
+// resumed is what an earlier process left. If it isFresh, it is confirmed on this process's clock and can be
+// served.
 type resumed struct {
 	kept
 	isFresh    bool
 	serviceNow float64
 }
 
-// disk keeps the copy of a project and scope for the next start. It is written whole after polls, every few seconds at most. If
-// only the confirmation time has changed, a small note beside it records that. The note names the version, so that of several
-// processes with one directory any may write the snapshot, any the note, and any read both. Nothing here fails: the node reports
-// an error and continues without the disk.
+// disk keeps the copy of a project and scope for the next start. It is written whole after polls, every few
+// seconds at most. If only the confirmation time has changed, a small note beside it records that. The note
+// names the version, so that of several processes with one directory any may write the snapshot, any the
+// note, and any read both. Nothing here fails: the node reports an error and continues without the disk.
 type disk struct {
 	settings *settings
 	clock    clock
@@ -57,7 +58,8 @@ func newDisk(settings *settings, clock clock, time *serviceTime, reports *report
 	scope := &settings.scope
 	return &disk{
 		settings: settings, clock: clock, time: time, reports: reports,
-		// One name per project and environment, so that a reader with another scope finds the file and rejects it.
+		// One name per project and environment, so that a reader with another scope finds the file and
+		// rejects it.
 		name:     "policy-" + scope.project + "-" + scope.env,
 		openedAt: math.Inf(-1), keysAt: math.Inf(-1), confirmedAt: math.Inf(-1), confirmedThen: math.Inf(-1),
 	}
@@ -127,7 +129,8 @@ func (d *disk) open() (string, error) {
 	return directory, nil
 }
 
-// ageOf is how long ago the snapshot was confirmed, by the later of its two records, and the service's time now.
+// ageOf is how long ago the snapshot was confirmed, by the later of its two records, and the service's time
+// now.
 func (d *disk) ageOf(read *loaded, notePath string) (ageMs, serviceNow float64) {
 	ageMs, serviceNow = d.age(read.at)
 	if note, ok := readNote(notePath, d.subjectOf(&read.kept)); ok {
@@ -138,9 +141,9 @@ func (d *disk) ageOf(read *loaded, notePath string) (ageMs, serviceNow float64) 
 	return ageMs, serviceNow
 }
 
-// age takes the longer age by two clocks: the wall clock may have been set back since, and the uptime starts again with the
-// machine. A confirmation in the future is invalid, and so is one without the service's time, because expiry cannot be checked
-// then, and one that the uptime cannot judge.
+// age takes the longer age by two clocks: the wall clock may have been set back since, and the uptime starts
+// again with the machine. A confirmation in the future is invalid, and so is one without the service's time,
+// because expiry cannot be checked then, and one that the uptime cannot judge.
 func (d *disk) age(at confirmation) (ageMs, serviceNow float64) {
 	byWall := d.clock.wall() - at.wall
 	ageMs = math.Max(byWall, d.clock.uptime()-at.uptime)

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// write begins to write the keys if they have changed, and otherwise a note of their confirmation. The caller holds the lock, and
-// nothing changes the store meanwhile: the keys are laid out here, and only the disk is waited for elsewhere.
+// write begins to write the keys if they have changed, and otherwise a note of their confirmation. The caller
+// holds the lock, and nothing changes the store meanwhile: the keys are laid out here, and only the disk is
+// waited for elsewhere.
 func (d *disk) write(k *kept) {
 	now := d.clock.monotonic()
 	confirmedAt := k.store.confirmedAt
@@ -65,7 +66,8 @@ func (d *disk) writeNote(directory, subject string, at confirmation) error {
 	return writeWhole(directory, name, noteOf(at, subject))
 }
 
-// subjectOf names what a note confirms: all keys of a version in a scope. Versions do not come twice, even after a restored backup.
+// subjectOf names what a note confirms: all keys of a version in a scope. Versions do not come twice, even
+// after a restored backup.
 func (d *disk) subjectOf(k *kept) string {
 	scope := &d.settings.scope
 	return sumOf(textOf([]any{
@@ -90,7 +92,8 @@ func noteOf(at confirmation, subject string) []byte {
 	return append(append(text, '\n'), sumOf(text)...)
 }
 
-// readNote is false if the note is absent, damaged or about another snapshot: then the snapshot's own time counts.
+// readNote is false if the note is absent, damaged or about another snapshot: then the snapshot's own time
+// counts.
 func readNote(path, subject string) (confirmation, bool) {
 	file, err := readWhole(path)
 	facts, sum, _ := strings.Cut(string(file), "\n")

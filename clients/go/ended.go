@@ -14,8 +14,9 @@ type endedNote struct {
 	at     int
 }
 
-// endedKeys are the reasons why keys have ended: those that this node held, and others whose cause the service gave. The feed
-// names a revoked key only to nodes that were running then. A node knows nothing about keys that ended earlier.
+// endedKeys are the reasons why keys have ended: those that this node held, and others whose cause the
+// service gave. The feed names a revoked key only to nodes that were running then. A node knows nothing about
+// keys that ended earlier.
 type endedKeys struct {
 	codes map[digest]endedKey
 	// notes are in their order; a newer one about the same key replaces an older one.
@@ -28,8 +29,8 @@ func newEndedKeys() *endedKeys { return &endedKeys{codes: map[digest]endedKey{}}
 // code is empty for a key that is not known to have ended.
 func (e *endedKeys) code(d *digest) Code { return e.codes[*d].code }
 
-// add records a key that is about to be removed. If it was past its expiry at that time, by the service's clock, it has expired;
-// otherwise it was revoked.
+// add records a key that is about to be removed. If it was past its expiry at that time, by the service's
+// clock, it has expired; otherwise it was revoked.
 func (e *endedKeys) add(record *record, at float64) {
 	code := ExpiredKey
 	if record.expiresAt > at {

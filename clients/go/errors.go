@@ -7,8 +7,8 @@ import (
 
 // An Error is an error between this process and the service. It never holds the secret key.
 type Error struct {
-	// Code is a code of this package (such as timeout, network_error, bad_response), a code of the service, or http_ and the
-	// status of an answer without one.
+	// Code is a code of this package (such as timeout, network_error, bad_response), a code of the service,
+	// or http_ and the status of an answer without one.
 	Code    string
 	Message string
 	// Status is the HTTP status; 0 if the service did not answer.

@@ -75,7 +75,8 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:most])
 }
 
-// networkError is about an exchange without an answer. Without the cause: what a transport returns may contain the request.
+// networkError is about an exchange without an answer. Without the cause: what a transport returns may
+// contain the request.
 func networkError(what, origin string, err error) *Error {
 	return passing("network_error", fmt.Sprintf("%s failed at %s: %s", what, origin, reasonOf(err)))
 }

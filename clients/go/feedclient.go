@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// A page of 5,000 keys with eight limits each has about 6 MiB; sixty-four scopes of 200 characters make it 64 MiB.
+	// A page of 5,000 keys with eight limits each has about 6 MiB; sixty-four scopes of 200 characters make
+	// it 64 MiB.
 	feedMaxBytes = 96 * 1024 * 1024
 	// The largest page that the service sends.
 	pageKeys = 5_000
@@ -42,8 +43,9 @@ type feedAnswer struct {
 
 var appliedWait = regexp.MustCompile(`(?i)(?:^|[\s,;])wait\b`)
 
-// ask makes one exchange with the feed. No request is conditional, because a cache could answer it without the service. For
-// the same reason each request has a parameter that never repeats, which the service ignores.
+// ask makes one exchange with the feed. No request is conditional, because a cache could answer it without
+// the service. For the same reason each request has a parameter that never repeats, which the service
+// ignores.
 func (f *follower) ask(ctx context.Context, asked feedRequest) (*feedAnswer, *Error) {
 	headers := map[string]string{"Cache-Control": "no-store"}
 	if asked.wait > 0 {
@@ -73,9 +75,10 @@ func (f *follower) ask(ctx context.Context, asked feedRequest) (*feedAnswer, *Er
 	if !hasDate {
 		date = math.NaN()
 	}
+	applied := strings.Join(answered.header.Values("Preference-Applied"), ",")
 	return &feedAnswer{
 		body:  body,
-		waits: asked.wait > 0 && appliedWait.MatchString(strings.Join(answered.header.Values("Preference-Applied"), ",")),
+		waits: asked.wait > 0 && appliedWait.MatchString(applied),
 		times: answerTimes{
 			generatedAt: body.generatedAt, sentAt: sentAt, date: date, ageSeconds: ageOf(answered.header),
 		},

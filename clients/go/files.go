@@ -45,7 +45,8 @@ func openDirectory(named string) (string, error) {
 	return path, checkOwner(info)
 }
 
-// readWhole returns nil without an error if the file does not exist. It fails if others could have written it.
+// readWhole returns nil without an error if the file does not exist. It fails if others could have written
+// it.
 func readWhole(path string) ([]byte, error) {
 	file, err := openForReading(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,9 +8,10 @@ const (
 	holdQuietMaxMs = 3_600_000
 )
 
-// hold decides for how long the service may hold each answer. A proxy may give up before the service answers, so after any
-// failure the next polls are plain until one succeeds, and then the hold is half as long as the hold that failed. Holds grow
-// slowly, and ever more slowly while they fail, because the proxy may be fixed by now or never was the cause.
+// hold decides for how long the service may hold each answer. A proxy may give up before the service answers,
+// so after any failure the next polls are plain until one succeeds, and then the hold is half as long as the
+// hold that failed. Holds grow slowly, and ever more slowly while they fail, because the proxy may be fixed
+// by now or never was the cause.
 type hold struct {
 	mostSeconds int
 	growsAt     float64

@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// keyIDs are key ids by slot in 16 bytes each, because the service's ids are UUIDs. An id becomes a text when its key is first
-// verified. The feed allows other ids, which are kept as texts.
+// keyIDs are key ids by slot in 16 bytes each, because the service's ids are UUIDs. An id becomes a text when
+// its key is first verified. The feed allows other ids, which are kept as texts.
 type keyIDs struct {
 	words [][16]byte
 	// texts are set while others read, so each is set at once.
@@ -87,7 +87,8 @@ func (k *keyIDs) is(slot uint32, sought *soughtID) bool {
 	return k.words[slot] == sought.words && k.others[slot] == sought.other
 }
 
-// hashOfID mixes all bits: ids of one time differ in few. They come from the service, so attackers cannot choose them to collide.
+// hashOfID mixes all bits: ids of one time differ in few. They come from the service, so attackers cannot
+// choose them to collide.
 func hashOfID(words [16]byte) uint32 {
 	mixed := binary.LittleEndian.Uint64(words[:8])*3 ^ binary.LittleEndian.Uint64(words[8:])
 	mixed = (mixed ^ mixed>>33) * 0xff51afd7ed558ccd

@@ -33,8 +33,8 @@ type Keys struct {
 	closed  error
 }
 
-// Open loads the keys of a project and keeps them current until Close. It returns at once, with an error that names a missing or
-// wrong option; Ready waits for the keys.
+// Open loads the keys of a project and keeps them current until Close. It returns at once, with an error that
+// names a missing or wrong option; Ready waits for the keys.
 func Open(options Options) (*Keys, error) {
 	settings, err := readOptions(options)
 	if err != nil {
@@ -103,7 +103,8 @@ func (k *Keys) begin() {
 	f.isResumed = true
 	if resumed.isFresh {
 		k.time.resume(resumed.serviceNow)
-		// Polls at once: until the first answer, keys that were revoked while no process ran are still served.
+		// Polls at once: until the first answer, keys that were revoked while no process ran are still
+		// served.
 		k.poller.settle(nil)
 	}
 }
@@ -117,8 +118,9 @@ func (k *Keys) polled() {
 	}
 }
 
-// Ready waits until keys are loaded. It returns an Error when retrying is useless: a wrong secret key, an unknown project, too
-// many keys, or Close; and an error when the context ends. It waits while the service is not reachable.
+// Ready waits until keys are loaded. It returns an Error when retrying is useless: a wrong secret key, an
+// unknown project, too many keys, or Close; and an error when the context ends. It waits while the service is
+// not reachable.
 func (k *Keys) Ready(ctx context.Context) error {
 	select {
 	case <-k.poller.ready:
@@ -141,9 +143,9 @@ func (k *Keys) Ready(ctx context.Context) error {
 	}
 }
 
-// Close sends the counts of requests, stops polling, writes the copy on disk and drops all keys: every key is refused from then
-// on. Counts get the time that the context allows, at most 10 s. It returns an Error if counts were not acknowledged. It may be
-// called twice.
+// Close sends the counts of requests, stops polling, writes the copy on disk and drops all keys: every key is
+// refused from then on. Counts get the time that the context allows, at most 10 s. It returns an Error if
+// counts were not acknowledged. It may be called twice.
 func (k *Keys) Close(ctx context.Context) error {
 	k.closing.Do(func() {
 		if err := k.usage.close(ctx); err != nil {
@@ -181,14 +183,18 @@ type Stats struct {
 	Polls     Polls
 	// LastError is the code of the last poll's error; empty if it succeeded.
 	LastError string
-	// Requests counted and not yet acknowledged, acknowledged, and dropped: too many or too old, with an invalid id, or ignored.
+	// Requests counted and not yet acknowledged, acknowledged, and dropped: too many or too old, with an
+	// invalid id, or ignored.
 	PendingRequests, ReportedRequests, DroppedRequests int64
 }
 
 // Stats returns the current state and counters, for a route such as /readyz.
 func (k *Keys) Stats() Stats {
 	outcomes, last, _ := k.poller.state()
-	stats := Stats{Node: k.settings.node, Version: k.version.Load(), MaxKeys: k.settings.maxKeys, Polls: outcomes, ConfirmedAge: -1}
+	stats := Stats{
+		Node: k.settings.node, Version: k.version.Load(), MaxKeys: k.settings.maxKeys, Polls: outcomes,
+		ConfirmedAge: -1,
+	}
 	if last != nil {
 		stats.LastError = last.Code
 	}

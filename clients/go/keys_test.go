@@ -84,12 +84,15 @@ func TestANodeFollowsUntilItIsClosed(t *testing.T) {
 	service := startService(t)
 	answerNow(service, snapshotPath, func() map[string]any { return snapshotOf(1, feedKey(1, nil), feedKey(2, nil)) })
 	answerNow(service, deltaPath, func() map[string]any {
-		return deltaOf(1, 2, changed("tombstone", map[string]any{"key_id": keyID(2), "cause": "revoked", "lookup_hash": hashOf(liveKey(2))}))
+		gone := map[string]any{"key_id": keyID(2), "cause": "revoked", "lookup_hash": hashOf(liveKey(2))}
+		return deltaOf(1, 2, changed("tombstone", gone))
 	})
 	answerNow(service, deltaPath, func() map[string]any { return deltaOf(2, 2) })
 	service.answerJSON("/v1/healthz", 200, map[string]any{})
 	service.answerJSON("/v1/usage/reports", 202, map[string]any{"ignored": 0})
-	k, err := Open(Options{URL: service.URL, SecretKey: testSecretKey(), Project: testProject, PollInterval: 100 * time.Millisecond})
+	k, err := Open(Options{
+		URL: service.URL, SecretKey: testSecretKey(), Project: testProject, PollInterval: 100 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +133,9 @@ func TestReadyFailsWhereRetryingIsUseless(t *testing.T) {
 }
 
 func TestReadyWaitsWhileTheServiceIsAway(t *testing.T) {
-	k, err := Open(Options{URL: "http://127.0.0.1:1", SecretKey: testSecretKey(), Project: testProject, OnError: func(*Error) {}})
+	k, err := Open(Options{
+		URL: "http://127.0.0.1:1", SecretKey: testSecretKey(), Project: testProject, OnError: func(*Error) {},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

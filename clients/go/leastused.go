@@ -2,9 +2,9 @@ package keyrail
 
 import "sort"
 
-// leastUsed finds the slot that was used least recently without a linked list. Only dropping a key, which is rare, costs more
-// than a stamp: it sorts all slots by stamp once and takes them in that order. A slot whose stamp has changed since was used or
-// replaced, so it is younger than all that remain.
+// leastUsed finds the slot that was used least recently without a linked list. Only dropping a key, which is
+// rare, costs more than a stamp: it sorts all slots by stamp once and takes them in that order. A slot whose
+// stamp has changed since was used or replaced, so it is younger than all that remain.
 type leastUsed struct {
 	queue []usedSlot
 }

@@ -16,7 +16,8 @@ const (
 	Allowed Code = "allowed"
 	// NoLimits: the key has none, so nothing was asked.
 	NoLimits Code = "no_limits"
-	// Unchecked: the service was not available, and Options.AllowUnchecked is set; or the secret key may not check limits.
+	// Unchecked: the service was not available, and Options.AllowUnchecked is set; or the secret key may not
+	// check limits.
 	Unchecked Code = "unchecked"
 	// RateLimited: the key has used up a limit. Answer 429.
 	RateLimited Code = "rate_limited"
@@ -59,8 +60,8 @@ const (
 	checkMaxBytes = 64 * 1024
 )
 
-// limiter charges requests to the limits of their keys, with one call for each. No check is repeated, because one without an
-// answer may have been charged.
+// limiter charges requests to the limits of their keys, with one call for each. No check is repeated, because
+// one without an answer may have been charged.
 type limiter struct {
 	settings *settings
 	breaker  *breaker
@@ -74,14 +75,16 @@ type limiter struct {
 
 func newLimiter(settings *settings, caller *caller, clock clock, reports *reports) *limiter {
 	return &limiter{
-		settings: settings, breaker: &breaker{caller: caller}, clock: clock, reports: reports, denials: newDenials(),
+		settings: settings, breaker: &breaker{caller: caller}, clock: clock, reports: reports,
+		denials:      newDenials(),
 		lackingUntil: math.Inf(-1),
 	}
 }
 
-// Limit charges a request to all limits of its key, or to none, with one call of the service. A key without limits needs no call,
-// and neither does one that was denied and cannot have anything left yet. cost is how much the request takes from every limit, 0
-// to 1,000; 0 checks without taking. A context that ends may leave the request charged.
+// Limit charges a request to all limits of its key, or to none, with one call of the service. A key without
+// limits needs no call, and neither does one that was denied and cannot have anything left yet. cost is how
+// much the request takes from every limit, 0 to 1,000; 0 checks without taking. A context that ends may leave
+// the request charged.
 func (k *Keys) Limit(ctx context.Context, key Verdict, cost int) LimitVerdict {
 	return k.limiter.limit(ctx, &key, cost)
 }
@@ -116,8 +119,9 @@ func (l *limiter) limit(ctx context.Context, key *Verdict, cost int) LimitVerdic
 	return LimitVerdict{Code: LimitsUnavailable, Headers: http.Header{"Retry-After": {"1"}}}
 }
 
-// isUnchecked says whether a check failed in a way that says nothing about the key: the service was unavailable, or it cannot
-// hold a further counter. A refusal, as for a revoked secret key, is worse than no answer.
+// isUnchecked says whether a check failed in a way that says nothing about the key: the service was
+// unavailable, or it cannot hold a further counter. A refusal, as for a revoked secret key, is worse than no
+// answer.
 func isUnchecked(err *Error) bool { return isOutage(err) || err.Code == "counter_limit_reached" }
 
 func passed(code Code) LimitVerdict {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A RateLimit is one limit of a key. One of a kind that this version does not know may lack fields; the service judges it.
+// A RateLimit is one limit of a key. One of a kind that this version does not know may lack fields; the
+// service judges it.
 type RateLimit struct {
 	ID     string
 	Limit  int64
@@ -80,8 +81,9 @@ type member struct {
 	value string
 }
 
-// canonical writes a rule as the SDK for JavaScript would, with its names on the wire: each list is numbered by its text, also
-// in the disk snapshot, and two programs that disagree about which are equal would give keys the limits of others.
+// canonical writes a rule as the SDK for JavaScript would, with its names on the wire: each list is numbered
+// by its text, also in the disk snapshot, and two programs that disagree about which are equal would give
+// keys the limits of others.
 func canonical(raw json.RawMessage) string {
 	parts := canonicalMembers(json.NewDecoder(bytes.NewReader(raw)))
 	names := map[string]bool{}
@@ -107,8 +109,8 @@ func canonicalMembers(from *json.Decoder) []member {
 
 var indexName = regexp.MustCompile(`^(?:0|[1-9]\d{0,9})$`)
 
-// membersFrom reads up to the closing brace: a name that comes twice has its first place and its last value, and names that are
-// numbers come first.
+// membersFrom reads up to the closing brace: a name that comes twice has its first place and its last value,
+// and names that are numbers come first.
 func membersFrom(from *json.Decoder) []member {
 	var parts []member
 	places := map[string]int{}

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 )
 
-// A Meta is what you stored beside a key, as JSON text. It is empty if the service gave none, and null if it exceeds 2 KiB.
+// A Meta is what you stored beside a key, as JSON text. It is empty if the service gave none, and null if it
+// exceeds 2 KiB.
 type Meta string
 
 // Decode reads it into a map or struct, as encoding/json does. Without a meta it changes nothing.
@@ -15,7 +16,8 @@ func (m Meta) Decode(into any) error {
 	return json.Unmarshal([]byte(m), into)
 }
 
-// Text returns the text with this name; empty if there is none, so compare with what you allow: meta.Text("plan") == "gold".
+// Text returns the text with this name; empty if there is none, so compare with what you allow:
+// meta.Text("plan") == "gold".
 func (m Meta) Text(name string) string {
 	fields, _ := readMembers([]byte(m))
 	text, _ := readString(fields[name])

@@ -17,7 +17,8 @@ func unreadableKeys(keys []unreadable) *Error {
 	}
 	problem := fmt.Sprintf("The API key %s cannot be read and is refused: %s", which, keys[0].why)
 	if len(keys) > 1 {
-		problem = fmt.Sprintf("%d API keys cannot be read and are refused, such as %s: %s", len(keys), which, keys[0].why)
+		problem = fmt.Sprintf("%d API keys cannot be read and are refused, such as %s: %s",
+			len(keys), which, keys[0].why)
 	}
 	return lasting("unreadable_key", problem+". A newer version of this package may be able to read it")
 }

@@ -25,7 +25,8 @@ type Options struct {
 	Env string
 	// Tenants are ids: only the keys of these are held, at most 50. Empty: all keys of the project.
 	Tenants []string
-	// CacheDir is a directory for a copy of the keys, so that the next process can serve at once. Default: none.
+	// CacheDir is a directory for a copy of the keys, so that the next process can serve at once. Default:
+	// none.
 	CacheDir string
 	// CachedTTL is how long keys are served without being confirmed. Default and maximum: 60 s.
 	CachedTTL time.Duration
@@ -33,18 +34,21 @@ type Options struct {
 	PollInterval time.Duration
 	// MaxKeys is how many keys may be held, 1 to 10,000,000. Default: 1,000,000.
 	MaxKeys int
-	// OnError receives every error outside of a request, one at a time for each part; it must not block. Default: the first of
-	// each code is logged.
+	// OnError receives every error outside of a request, one at a time for each part; it must not block.
+	// Default: the first of each code is logged.
 	OnError func(*Error)
-	// HTTPClient makes the calls. Default: one with the proxy of the environment. Its CheckRedirect and Jar are not used.
+	// HTTPClient makes the calls. Default: one with the proxy of the environment. Its CheckRedirect and Jar
+	// are not used.
 	HTTPClient *http.Client
 	// Insecure allows http to other machines, where anyone on the network can read the secret key.
 	Insecure bool
-	// Node is the name of this process, unique in the fleet. Default: host name, process id and a random suffix.
+	// Node is the name of this process, unique in the fleet. Default: host name, process id and a random
+	// suffix.
 	Node string
 	// LimitTimeout is how long a check of limits may take. Default: 1 s.
 	LimitTimeout time.Duration
-	// AllowUnchecked lets requests pass, uncounted, while the service cannot check limits. Default: they are answered with 503.
+	// AllowUnchecked lets requests pass, uncounted, while the service cannot check limits. Default: they are
+	// answered with 503.
 	AllowUnchecked bool
 	// ReportInterval is how often counts of requests are sent. Default: 10 s.
 	ReportInterval time.Duration
@@ -131,7 +135,8 @@ func readDuration(name string, given, or, least, most time.Duration) (float64, e
 	return milliseconds(given), nil
 }
 
-// fromEnvironment returns the option, or else the variable, and the name of the one that was given. Empty ones are unset.
+// fromEnvironment returns the option, or else the variable, and the name of the one that was given. Empty
+// ones are unset.
 func fromEnvironment(option, given, variable string) (value, name string, err error) {
 	if given != "" {
 		return given, option, nil
@@ -164,10 +169,11 @@ func (s *settings) readURL(option string, insecure bool) error {
 	}
 	host := strings.ToLower(address.Hostname())
 	if address.Scheme == "http" && !insecure && !loopback.MatchString(host) {
-		return fmt.Errorf("keyrail: %s is http, and %s is not this machine: anyone on the network could read the secret "+
-			"key. Use https, or set Insecure on a network that you trust", name, host)
+		return fmt.Errorf("keyrail: %s is http, and %s is not this machine: anyone on the network could read "+
+			"the secret key. Use https, or set Insecure on a network that you trust", name, host)
 	}
-	// As the SDK for JavaScript writes it: with another text each would refuse the disk snapshot of the other.
+	// As the SDK for JavaScript writes it: with another text each would refuse the disk snapshot of the
+	// other.
 	port := address.Port()
 	if address.Scheme == "http" && port == "80" || address.Scheme == "https" && port == "443" {
 		port = ""

@@ -12,8 +12,8 @@ type Polls struct {
 	Snapshot, Delta, Unchanged, Error int
 }
 
-// poller polls until closed. Before the first success an error that is not retryable stops it, so that a wrong secret shows at
-// startup. After that no error does, so that a running fleet survives a mistake.
+// poller polls until closed. Before the first success an error that is not retryable stops it, so that a
+// wrong secret shows at startup. After that no error does, so that a running fleet survives a mistake.
 type poller struct {
 	follower *follower
 	random   func() float64
@@ -145,7 +145,8 @@ func (p *poller) servesOrDid() bool {
 	return p.isReady
 }
 
-// state returns the counts and the error of the last poll, nil if it succeeded, and why there will be no keys.
+// state returns the counts and the error of the last poll, nil if it succeeded, and why there will be no
+// keys.
 func (p *poller) state() (outcomes Polls, last, fatal *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

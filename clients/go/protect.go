@@ -11,7 +11,8 @@ import (
 // A ProtectOption is an option of Protect.
 type ProtectOption func(*gate)
 
-// Scopes are scopes that the key must all have. Without a name it is a mistake: it would open a route that was meant to be closed.
+// Scopes are scopes that the key must all have. Without a name it is a mistake: it would open a route that
+// was meant to be closed.
 func Scopes(names ...string) ProtectOption {
 	if len(names) == 0 || contains(names, "") {
 		panic("keyrail: Scopes must name at least one scope, and none of them empty")
@@ -19,7 +20,8 @@ func Scopes(names ...string) ProtectOption {
 	return func(g *gate) { g.scopes = append(g.scopes, names...) }
 }
 
-// Cost is how much a request takes from every limit of its key, 0 to 1,000. Default: 1. 0 checks without taking.
+// Cost is how much a request takes from every limit of its key, 0 to 1,000. Default: 1. 0 checks without
+// taking.
 func Cost(cost int) ProtectOption {
 	if cost < 0 || cost > CostMax {
 		panic(fmt.Sprintf("keyrail: Cost must be from 0 to %d", CostMax))
@@ -29,8 +31,8 @@ func Cost(cost int) ProtectOption {
 
 var headerName = regexp.MustCompile(`^[\w-]+$`)
 
-// Header names the header with the key, or several: the first with a key counts. Authorization, the default, holds Bearer <key>,
-// any other the bare key.
+// Header names the header with the key, or several: the first with a key counts. Authorization, the default,
+// holds Bearer <key>, any other the bare key.
 func Header(names ...string) ProtectOption {
 	lower := make([]string, len(names))
 	for at, name := range names {
@@ -51,9 +53,10 @@ func WithoutLimits() ProtectOption { return func(g *gate) { g.ignoresLimits = tr
 // WithoutUsage counts no requests.
 func WithoutUsage() ProtectOption { return func(g *gate) { g.ignoresUsage = true } }
 
-// Protect lets only requests with a valid key reach the handler: it checks key, scopes and limits, and counts the request. Others
-// are answered with application/problem+json. A request that meets several is charged once, with the highest of their costs, and
-// counted once. The handler finds the key with KeyOf. It panics if an option is wrong, so that a mistake leaves no route open.
+// Protect lets only requests with a valid key reach the handler: it checks key, scopes and limits, and counts
+// the request. Others are answered with application/problem+json. A request that meets several is charged
+// once, with the highest of their costs, and counted once. The handler finds the key with KeyOf. It panics if
+// an option is wrong, so that a mistake leaves no route open.
 func (k *Keys) Protect(next http.Handler, options ...ProtectOption) http.Handler {
 	if next == nil {
 		panic("keyrail: Protect needs a handler")
@@ -76,7 +79,8 @@ func (k *Keys) Protect(next http.Handler, options ...ProtectOption) http.Handler
 	})
 }
 
-// KeyOf returns the verdict on the key of a request that Protect let pass. Without Protect it is no verdict: its Code is empty.
+// KeyOf returns the verdict on the key of a request that Protect let pass. Without Protect it is no verdict:
+// its Code is empty.
 func KeyOf(ctx context.Context) Verdict {
 	key, _ := ctx.Value(keyName{}).(Verdict)
 	return key
@@ -142,8 +146,8 @@ func exchangeOf(ctx context.Context) (*exchange, context.Context) {
 	return made, context.WithValue(ctx, exchangeName{}, made)
 }
 
-// charge charges a request once: of several costs the highest, since nothing can give units back. A key with other rules, or of
-// another customer, is charged for itself.
+// charge charges a request once: of several costs the highest, since nothing can give units back. A key with
+// other rules, or of another customer, is charged for itself.
 func (e *exchange) charge(ctx context.Context, keys *Keys, key *Verdict, cost int) LimitVerdict {
 	var before *charge
 	for at := range e.charges {
@@ -169,7 +173,8 @@ func (e *exchange) charge(ctx context.Context, keys *Keys, key *Verdict, cost in
 	return verdict
 }
 
-// countsAs says whether both verdicts name the same counters. Each protection verifies anew, and the rules may have changed.
+// countsAs says whether both verdicts name the same counters. Each protection verifies anew, and the rules
+// may have changed.
 func countsAs(one, other *Verdict) bool {
 	if one.KeyID != other.KeyID || one.TenantID != other.TenantID || one.Env != other.Env {
 		return false

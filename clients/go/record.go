@@ -47,7 +47,8 @@ type storedKey struct {
 // The contract allows meta no more levels. A deeper one is left out.
 const metaDepthMax = 32
 
-// readKey reads one key of a snapshot or a change; why is the wrong field, or empty. Unknown fields are ignored.
+// readKey reads one key of a snapshot or a change; why is the wrong field, or empty. Unknown fields are
+// ignored.
 func readKey(fields members, scope *scope) (key storedKey, why string) {
 	if fields == nil {
 		return key, "it is not an object"

@@ -9,14 +9,16 @@ import (
 // From here on a node reports that it is nearly full: early enough to act before keys are refused.
 const fullShare = 0.8
 
-// reports passes errors to the vendor's listener, or else logs the first of each code until a success comes without it.
+// reports passes errors to the vendor's listener, or else logs the first of each code until a success comes
+// without it.
 type reports struct {
 	onError func(*Error)
 
 	mu sync.Mutex
 	// warned are codes already reported: an outage of an hour is reported once.
 	warned map[string]bool
-	// recent are the codes since the last success: an answer may be applied and have an error nevertheless, poll after poll.
+	// recent are the codes since the last success: an answer may be applied and have an error nevertheless,
+	// poll after poll.
 	recent       map[string]bool
 	isLacking    bool
 	isNearlyFull bool
@@ -71,8 +73,8 @@ func (r *reports) holds(keys, most int) {
 	wasNearlyFull := r.isNearlyFull
 	r.isNearlyFull = isNearlyFull
 	if isNearlyFull && !wasNearlyFull {
-		r.error(lasting("nearly_full", fmt.Sprintf("This node holds %d keys of the %d that it may hold. Beyond these it "+
-			"refuses keys as not_held, and a new process does not start. Raise MaxKeys", keys, most)))
+		r.error(lasting("nearly_full", fmt.Sprintf("This node holds %d keys of the %d that it may hold. "+
+			"Beyond these it refuses keys as not_held, and a new process does not start. Raise MaxKeys", keys, most)))
 	}
 }
 

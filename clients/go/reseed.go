@@ -4,8 +4,9 @@ import (
 	"context"
 )
 
-// walk walks through the pages and replaces the served store. The whole counts as confirmed when the walk began, which is the
-// time of its version: a later page may have been read that early. It returns whether there was more than one page.
+// walk walks through the pages and replaces the served store. The whole counts as confirmed when the walk
+// began, which is the time of its version: a later page may have been read that early. It returns whether
+// there was more than one page.
 func (f *follower) walk(ctx context.Context, first feedPage) (bool, *Error) {
 	w := f.newWalk(first)
 	if err := w.run(ctx, first.body); err != nil {

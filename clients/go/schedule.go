@@ -29,12 +29,13 @@ type failed struct {
 	// failures in a row, including this one.
 	failures     int
 	retryAfterMs float64
-	// lifeMs is how long the keys will be served; 0 or less: they are stale. NaN: there is nothing that goes stale.
+	// lifeMs is how long the keys will be served; 0 or less: they are stale. NaN: there is nothing that goes
+	// stale.
 	lifeMs float64
 }
 
-// delayAfterError is exponential with full jitter, at most one interval; longer only if the service asks for it. Never longer
-// than the life that is left allows.
+// delayAfterError is exponential with full jitter, at most one interval; longer only if the service asks for
+// it. Never longer than the life that is left allows.
 func delayAfterError(f failed, intervalMs float64, random func() float64) float64 {
 	most := math.Min(intervalMs, firstBackoffMs*math.Pow(2, math.Min(float64(f.failures-1), 16)))
 	wanted := math.Max(floorMs, math.Max(random()*most, math.Min(f.retryAfterMs, retryAfterMaxMs)))
@@ -44,8 +45,8 @@ func delayAfterError(f failed, intervalMs float64, random func() float64) float6
 	return math.Max(floorMs, math.Min(mostDelay(f.lifeMs, intervalMs), wanted))
 }
 
-// mostDelay is half of the life that is left, so that another attempt fits, and one interval when the keys are stale. The
-// halves of the last second would be a burst of requests, from a whole fleet at once.
+// mostDelay is half of the life that is left, so that another attempt fits, and one interval when the keys
+// are stale. The halves of the last second would be a burst of requests, from a whole fleet at once.
 func mostDelay(lifeMs, intervalMs float64) float64 {
 	if lifeMs > 0 {
 		return math.Max(firstBackoffMs, lifeMs/2)
@@ -78,8 +79,8 @@ func isDigits(text string, most int) bool {
 	return true
 }
 
-// plainTimeout is how long to wait for an answer that is not held. A connection may be dead. Once the keys are stale, it may
-// be slow, and a short timeout would end each attempt.
+// plainTimeout is how long to wait for an answer that is not held. A connection may be dead. Once the keys
+// are stale, it may be slow, and a short timeout would end each attempt.
 func plainTimeout(lifeMs float64) float64 {
 	if lifeMs > 0 {
 		return math.Min(requestTimeoutMs, math.Max(requestTimeoutMinMs, lifeMs/2))
@@ -115,9 +116,10 @@ type polled struct {
 	tookMs  float64
 }
 
-// delayAfter says how long to wait after a poll. If the service holds answers: not at all. Otherwise until one interval after
-// the start of the last request or slightly sooner, never later, because the interval bounds how long a revoked key works. The
-// first interval is cut at random, so that a fleet that starts together does not poll together.
+// delayAfter says how long to wait after a poll. If the service holds answers: not at all. Otherwise until
+// one interval after the start of the last request or slightly sooner, never later, because the interval
+// bounds how long a revoked key works. The first interval is cut at random, so that a fleet that starts
+// together does not poll together.
 func delayAfter(p polled, intervalMs float64, random func() float64) float64 {
 	floor := math.Max(0, floorMs-p.tookMs)
 	return math.Max(floor, math.Min(mostDelay(p.lifeMs, intervalMs), wantedDelay(p, intervalMs, random)))
@@ -141,16 +143,16 @@ func wantedDelay(p polled, intervalMs float64, random func() float64) float64 {
 	return intervalMs*(0.9+0.1*random()) - p.tookMs
 }
 
-// reseedDelay: a service that keeps answering with snapshots is asked once per interval at most, and ever less often while its
-// version does not rise.
+// reseedDelay: a service that keeps answering with snapshots is asked once per interval at most, and ever
+// less often while its version does not rise.
 func reseedDelay(p polled, intervalMs float64, random func() float64) float64 {
 	intervals := math.Pow(2, math.Min(16, math.Max(0, float64(p.stuck-1))))
 	most := math.Max(intervalMs, p.lifeMs/2)
 	return math.Min(most, intervalMs*intervals) * (0.9 + 0.1*random())
 }
 
-// waitSeconds is for how long the service may hold an answer. Even without an answer, the request ends within half of the life
-// that is left.
+// waitSeconds is for how long the service may hold an answer. Even without an answer, the request ends within
+// half of the life that is left.
 func waitSeconds(lifeMs float64) int {
 	most := int(math.Floor((lifeMs/2 - heldTimeoutSlackMs) / 1_000))
 	if most > waitMaxSeconds {

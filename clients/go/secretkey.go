@@ -56,7 +56,8 @@ func mistakeOf(given string) string {
 	case len(given) == secretKeyLen:
 		return "has a wrong checksum: one of its characters was changed"
 	}
-	return fmt.Sprintf("has %d characters instead of %d: it was cut, or something was added to it", len(given), secretKeyLen)
+	return fmt.Sprintf("has %d characters instead of %d: it was cut, or something was added to it",
+		len(given), secretKeyLen)
 }
 
 const nodeMax = 128
@@ -78,7 +79,8 @@ func readNode(given string) (string, error) {
 	return given, nil
 }
 
-// makeNode names this process for the service: host, process id, and a random suffix, because process ids are reused.
+// makeNode names this process for the service: host, process id, and a random suffix, because process ids are
+// reused.
 func makeNode(host string) string {
 	var random [6]byte
 	if _, err := rand.Read(random[:]); err != nil {

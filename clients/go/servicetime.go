@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// A clock that lies behind is followed once this many answers have agreed on it for this long. Answers of a cache do not
-	// agree, because their time stands still.
+	// A clock that lies behind is followed once this many answers have agreed on it for this long. Answers of
+	// a cache do not agree, because their time stands still.
 	agreedMs    = 5_000
 	agreedTimes = 3
 	// Clocks behind that are observed at a time: several processes of the service may answer by turns.
@@ -19,9 +19,10 @@ type clockBehind struct {
 	times         int
 }
 
-// serviceTime is the service's clock as this process knows it: generated_at of answers, advanced by the monotonic clock. The
-// service sets expiry by its clock, so expiry is judged by it too, and setting this machine's clock neither extends nor
-// shortens the life of a key. Before the first answer it is the time that an earlier process knew, or else this machine's.
+// serviceTime is the service's clock as this process knows it: generated_at of answers, advanced by the
+// monotonic clock. The service sets expiry by its clock, so expiry is judged by it too, and setting this
+// machine's clock neither extends nor shortens the life of a key. Before the first answer it is the time that
+// an earlier process knew, or else this machine's.
 type serviceTime struct {
 	clock clock
 
@@ -35,7 +36,8 @@ func newServiceTime(clock clock) *serviceTime {
 	return &serviceTime{clock: clock, offset: math.NaN(), newestBehind: math.Inf(-1)}
 }
 
-// at is the service's time at a reading of the monotonic clock; behind the service by at most the travel time of an answer.
+// at is the service's time at a reading of the monotonic clock; behind the service by at most the travel time
+// of an answer.
 func (s *serviceTime) at(monotonic float64) float64 {
 	if known := s.known(monotonic); !math.IsNaN(known) {
 		return known
@@ -66,8 +68,8 @@ func (s *serviceTime) observe(generatedAt float64) {
 	}
 }
 
-// observeBehind counts only answers that are newer than all others from behind, however many caches stand still at different
-// times. Otherwise expired keys would work again.
+// observeBehind counts only answers that are newer than all others from behind, however many caches stand
+// still at different times. Otherwise expired keys would work again.
 func (s *serviceTime) observeBehind(generatedAt, offset, monotonic float64) {
 	if generatedAt <= s.newestBehind {
 		return
@@ -97,8 +99,8 @@ func (s *serviceTime) agree() {
 	s.newestBehind = math.Inf(-1)
 }
 
-// answered reads the time of an answer, and returns when it was given on the monotonic clock: when it was generated, and no
-// later than when it was asked for.
+// answered reads the time of an answer, and returns when it was given on the monotonic clock: when it was
+// generated, and no later than when it was asked for.
 func (s *serviceTime) answered(generatedAt, sentAt float64) float64 {
 	s.observe(generatedAt)
 	s.mu.RLock()

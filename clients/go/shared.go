@@ -12,8 +12,8 @@ type tenant struct {
 	keys           int
 }
 
-// shared numbers values that many records share, such as tenant ids or lists of scopes, so that a record holds only the number.
-// Each value is kept once.
+// shared numbers values that many records share, such as tenant ids or lists of scopes, so that a record
+// holds only the number. Each value is kept once.
 type shared struct {
 	tenants []tenant
 	scopes  [][]string
@@ -90,7 +90,8 @@ func (s *shared) leave(number uint32) {
 	}
 }
 
-// setTenant sets what the service said of a tenant. Call it before the keys of the same answer, and prune after them.
+// setTenant sets what the service said of a tenant. Call it before the keys of the same answer, and prune
+// after them.
 func (s *shared) setTenant(named namedTenant) {
 	each := &s.tenants[s.tenant(named.id)]
 	each.externalID, each.hasExternalID = named.externalID, named.hasExternalID

@@ -1,8 +1,8 @@
 package keyrail
 
-// slotTable is an index from 32-bit hashes to slots: open addressing with linear probing, at most half full, 4 bytes per cell.
-// It holds no keys: the hash of a slot is in the caller's records, and the caller compares. Attackers cannot choose hashes that
-// collide, because the service issues what is hashed.
+// slotTable is an index from 32-bit hashes to slots: open addressing with linear probing, at most half full,
+// 4 bytes per cell. It holds no keys: the hash of a slot is in the caller's records, and the caller compares.
+// Attackers cannot choose hashes that collide, because the service issues what is hashed.
 type slotTable struct {
 	// cells hold slot + 1; 0 if empty. The caller probes from hash & mask onwards to an empty cell.
 	cells []uint32
@@ -50,7 +50,8 @@ func (t *slotTable) remove(slot uint32, hashOf func(uint32) uint32) {
 		}
 		hole = (hole + 1) & t.mask
 	}
-	// Moves up the cells that were pushed past the hole, so that no probe ends early and no tombstones are needed.
+	// Moves up the cells that were pushed past the hole, so that no probe ends early and no tombstones are
+	// needed.
 	for at := (hole + 1) & t.mask; t.cells[at] != 0; at = (at + 1) & t.mask {
 		home := hashOf(t.cells[at]-1) & t.mask
 		if (at-home)&t.mask < (at-hole)&t.mask {

@@ -8,7 +8,8 @@ import (
 	"math"
 )
 
-// The format of the disk snapshot, which is that of the SDK for JavaScript, so that either reads what the other wrote:
+// The format of the disk snapshot, which is that of the SDK for JavaScript, so that either reads what the
+// other wrote:
 //
 //	format (20) | word order (4) | length of the header (4) | header, JSON | zeros up to a multiple of 64
 //	| records, 64 bytes each | key ids, 16 bytes each | SHA-256 of all before it (32)
@@ -23,8 +24,8 @@ import (
 //	word 14     environment in bits 0–1 (live 1, test 2), number of the limits above them
 //	word 15     0
 //
-// A key id that is a UUID has four words, each the number of eight digits. The checksum detects damage by a disk or a crash.
-// Permissions of the directory protect against attackers.
+// A key id that is a UUID has four words, each the number of eight digits. The checksum detects damage by a
+// disk or a crash. Permissions of the directory protect against attackers.
 
 const (
 	snapshotFormat = "keyrail-policy-v001\n"
@@ -81,7 +82,8 @@ type pair [2]json.RawMessage
 
 func pairOf(first, second any) pair { return pair{textOf(first), textOf(second)} }
 
-// snapshotLabels are pairs of a position or tenant id and a label. Blank is the label of every key that is not in Keys.
+// snapshotLabels are pairs of a position or tenant id and a label. Blank is the label of every key that is
+// not in Keys.
 type snapshotLabels struct {
 	Keys    []pair          `json:"keys"`
 	Tenants []pair          `json:"tenants"`

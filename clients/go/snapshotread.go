@@ -130,8 +130,8 @@ func readHeader(text []byte) (*snapshotHeader, *refusedFile) {
 // hasFields: encoding/json leaves what is absent at its zero value, and a wrong one would be believed.
 func hasFields(fields members) bool {
 	for _, name := range []string{
-		"workspace_id", "project_id", "version", "fetched_at", "fetched_uptime_ms", "complete", "evictions", "uses", "records",
-		"other_ids", "tenants", "scopes", "rate_limits",
+		"workspace_id", "project_id", "version", "fetched_at", "fetched_uptime_ms", "complete", "evictions", "uses",
+		"records", "other_ids", "tenants", "scopes", "rate_limits",
 	} {
 		if isNull(fields[name]) {
 			return false
@@ -141,7 +141,8 @@ func hasFields(fields members) bool {
 	return hasEnv
 }
 
-// shared are the lists in their order; nil if one has equal entries, which would shift all that follow, or a wrong one.
+// shared are the lists in their order; nil if one has equal entries, which would shift all that follow, or a
+// wrong one.
 func (h *snapshotHeader) shared() *shared {
 	read := newShared()
 	for _, id := range h.Tenants {
@@ -157,7 +158,8 @@ func (h *snapshotHeader) shared() *shared {
 		}
 		read.limitSet(set)
 	}
-	if len(read.tenants) != len(h.Tenants) || len(read.scopes) != len(h.Scopes) || len(read.limits) != len(h.RateLimits) {
+	if len(read.tenants) != len(h.Tenants) || len(read.scopes) != len(h.Scopes) ||
+		len(read.limits) != len(h.RateLimits) {
 		return nil
 	}
 	return read

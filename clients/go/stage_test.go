@@ -88,7 +88,8 @@ func changed(kind string, key map[string]any) map[string]any {
 	return key
 }
 
-// fakeService answers each request with the handler that comes next for its path, and the last one again and again.
+// fakeService answers each request with the handler that comes next for its path, and the last one again and
+// again.
 type fakeService struct {
 	*httptest.Server
 	mu      sync.Mutex

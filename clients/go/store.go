@@ -10,11 +10,13 @@ import (
 type record struct {
 	digest    digest
 	expiresAt float64
-	// used is a stamp that rises with every use; 0 for a free slot. Verifications set it while others read it.
+	// used is a stamp that rises with every use; 0 for a free slot. Verifications set it while others read
+	// it.
 	used   uint64
 	tenant uint32
 	scopes uint32
-	// limits is the number of the limits times two, and one for a test key. In a free slot the next free one + 1, or 0.
+	// limits is the number of the limits times two, and one for a test key. In a free slot the next free one
+	// + 1, or 0.
 	limits uint32
 	// A record of 64 bytes keeps used aligned, also on processors of 32 bits.
 	_ uint32
@@ -32,8 +34,9 @@ const sharedSlack = 4096
 
 const firstCapacity = 16
 
-// store has the keys that a node holds: bounded, found by digest for verification and by key id for changes. A key beyond the
-// bound replaces the one that was used least recently. No clock and no I/O. One goroutine may change it while none reads.
+// store has the keys that a node holds: bounded, found by digest for verification and by key id for changes.
+// A key beyond the bound replaces the one that was used least recently. No clock and no I/O. One goroutine
+// may change it while none reads.
 type store struct {
 	maxKeys int
 	// evictions are keys that were dropped for lack of room. Above 0, an unknown key may be valid.
@@ -48,7 +51,8 @@ type store struct {
 	firstFree uint32
 	ids       keyIDs
 	shared    *shared
-	// metas are those that are not blank, by slot. hasBlank: the feed gives a meta, so the others have a blank one.
+	// metas are those that are not blank, by slot. hasBlank: the feed gives a meta, so the others have a
+	// blank one.
 	metas    map[uint32]Meta
 	hasBlank bool
 	byDigest slotTable
@@ -121,7 +125,8 @@ func (s *store) upsert(key *storedKey) {
 		s.boundShared()
 		return
 	}
-	// The id has another digest, or the digest another id: remove both old records, which the feed no longer has.
+	// The id has another digest, or the digest another id: remove both old records, which the feed no longer
+	// has.
 	if hasDigest {
 		s.removeSlot(byDigest)
 	}
@@ -203,8 +208,8 @@ func (s *store) removeSlot(slot uint32) {
 
 func (s *store) usedAt(slot uint32) uint64 { return atomic.LoadUint64(&s.records[slot].used) }
 
-// touch notes a use, which costs something where many processors verify, so only once keys may have to go. The most recent key
-// needs no new stamp.
+// touch notes a use, which costs something where many processors verify, so only once keys may have to go.
+// The most recent key needs no new stamp.
 func (s *store) touch(slot uint32) {
 	used := &s.records[slot].used
 	if float64(s.size) >= float64(s.maxKeys)*fullShare && atomic.LoadUint64(used) != s.uses.Load() {

@@ -28,9 +28,9 @@ func (s *served) change(work func()) {
 // syncResult is what a poll that succeeded has found out.
 type syncResult = polled
 
-// follower brings the served store to the version of the service, one poll at a time. The served store changes only after an
-// answer, or all pages of a walk, were read and checked. The version is set after that; the next poll sends it, which
-// acknowledges it. Only one goroutine polls.
+// follower brings the served store to the version of the service, one poll at a time. The served store
+// changes only after an answer, or all pages of a walk, were read and checked. The version is set after that;
+// the next poll sends it, which acknowledges it. Only one goroutine polls.
 type follower struct {
 	settings *settings
 	caller   *caller
@@ -45,7 +45,8 @@ type follower struct {
 	features    []string
 	// isResumed: the served keys come from an earlier process, and no answer has confirmed them yet.
 	isResumed bool
-	// isInDoubt: the last answer was old. The next answer is not held, so that it soon shows the current version.
+	// isInDoubt: the last answer was old. The next answer is not held, so that it soon shows the current
+	// version.
 	isInDoubt      bool
 	reseeds, stuck int
 	hold           *hold
@@ -84,8 +85,8 @@ func (f *follower) poll(ctx context.Context) (syncResult, *Error) {
 	return result, nil
 }
 
-// safely reports a bug in this package like any other error: it ends neither the process nor the polling. What it left of the
-// keys may lack a change, so the next poll takes a snapshot.
+// safely reports a bug in this package like any other error: it ends neither the process nor the polling.
+// What it left of the keys may lack a change, so the next poll takes a snapshot.
 func (f *follower) safely(ctx context.Context) (result syncResult, err *Error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
@@ -146,7 +147,8 @@ func (f *follower) pollOnce(ctx context.Context) (syncResult, *Error) {
 // take applies a delta.
 func (f *follower) take(answer *feedAnswer, answeredAt, receivedAt float64) syncResult {
 	body := answer.body
-	// An answer older than its request came from a cache, also its time. None confirms keys for later than its receipt.
+	// An answer older than its request came from a cache, also its time. None confirms keys for later than
+	// its receipt.
 	confirmedAt := answeredAt
 	if answeredAt >= answer.times.sentAt {
 		confirmedAt = math.Min(answer.times.sentAt+body.heldMs, receivedAt)

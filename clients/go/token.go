@@ -1,7 +1,8 @@
 package keyrail
 
-// The form of a key: <prefix>_<live|test>_<32 base62><6 base62>. The last 6 characters are the CRC-32 (IEEE) of all before
-// them, so a mistyped, cut or invented key is refused without a hash or look-up. The checksum only rules keys out.
+// The form of a key: <prefix>_<live|test>_<32 base62><6 base62>. The last 6 characters are the CRC-32 (IEEE)
+// of all before them, so a mistyped, cut or invented key is refused without a hash or look-up. The checksum
+// only rules keys out.
 
 const (
 	prefixMin   = 2

@@ -60,12 +60,13 @@ type usage struct {
 
 func newUsage(settings *settings, caller *caller, clock clock, reports *reports, random func() float64) *usage {
 	return &usage{
-		settings: settings, caller: caller, clock: clock, time: newServiceTime(clock), reports: reports, random: random,
-		stop: func() {}, done: make(chan struct{}), counts: newCounts(),
+		settings: settings, caller: caller, clock: clock, time: newServiceTime(clock), reports: reports,
+		random: random, stop: func() {}, done: make(chan struct{}), counts: newCounts(),
 	}
 }
 
-// start sends at intervals, the first time at random, so that nodes that start together do not report together.
+// start sends at intervals, the first time at random, so that nodes that start together do not report
+// together.
 func (u *usage) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	u.stop = cancel
@@ -113,8 +114,9 @@ func (u *usage) pending() int64 {
 	return pending
 }
 
-// send sends all counts. It stops at an attempt that fails; the next call repeats that report first. It returns how long to wait
-// before the next: after a failure shorter and at random, so that a fleet does not report all at once when the service returns.
+// send sends all counts. It stops at an attempt that fails; the next call repeats that report first. It
+// returns how long to wait before the next: after a failure shorter and at random, so that a fleet does not
+// report all at once when the service returns.
 func (u *usage) send(ctx context.Context) float64 {
 	u.sendMu.Lock()
 	defer u.sendMu.Unlock()
@@ -171,8 +173,9 @@ func (u *usage) attempt(ctx context.Context, report *usageReport) bool {
 	}
 	u.ended(report, last, int(ignored) < len(report.Records))
 	if ignored > 0 {
-		u.reports.error(lasting("usage_ignored", fmt.Sprintf("%.0f of %d records of a usage report were ignored: their key is "+
-			"not in this environment, or their hour is too old or in the future", ignored, len(report.Records))))
+		u.reports.error(lasting("usage_ignored", fmt.Sprintf("%.0f of %d records of a usage report were ignored: "+
+			"their key is not in this environment, or their hour is too old or in the future",
+			ignored, len(report.Records))))
 	} else {
 		u.reports.success()
 	}
@@ -226,7 +229,8 @@ func (u *usage) learnTime(ctx context.Context) {
 	}
 }
 
-// learnFrom: the first answer with a time corrects the hours of requests that were counted by this machine's clock.
+// learnFrom: the first answer with a time corrects the hours of requests that were counted by this machine's
+// clock.
 func (u *usage) learnFrom(answered *answer) {
 	date, ok := dateOf(answered.header)
 	if !ok {

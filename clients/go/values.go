@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// members are the members of a JSON object. Not a struct, because encoding/json would accept its names in any case.
+// members are the members of a JSON object. Not a struct, because encoding/json would accept its names in any
+// case.
 type members map[string]json.RawMessage
 
 // readMembers is false for anything but an object.
@@ -89,8 +90,8 @@ func readCount(raw json.RawMessage) (int64, bool) {
 
 const dateShape = "0000-00-00T00:00:00"
 
-// readTime reads a complete RFC 3339 timestamp in milliseconds since the epoch; NaN if it is none. One without a zone would be
-// read in the zone of this machine.
+// readTime reads a complete RFC 3339 timestamp in milliseconds since the epoch; NaN if it is none. One
+// without a zone would be read in the zone of this machine.
 func readTime(raw json.RawMessage) float64 {
 	text, ok := readString(raw)
 	if !ok || len(text) <= len(dateShape) {

@@ -12,20 +12,26 @@ const (
 	// The pages that any walk may have, plus one for every keysAPage keys that the node may hold.
 	pagesMax  = 2_000
 	keysAPage = 100
-	// After this part of the time that keys are served, the node gives a walk up: the keys of a walk count as confirmed when it
-	// began. If no keys are served, nothing goes stale meanwhile, and a large project over a slow network becomes ready at last.
+	// After this part of the time that keys are served, the node gives a walk up: the keys of a walk count as
+	// confirmed when it began. If no keys are served, nothing goes stale meanwhile, and a large project over
+	// a slow network becomes ready at last.
 	walkMost         = 0.9
 	walkMostUnserved = 10
 )
 
-// walkGuard ensures that a walk ends: key ids rise from page to page, no cursor repeats, and the number of pages is limited.
-// Otherwise a service that repeats itself would keep the node busy, without an error, until its keys are stale.
+// walkGuard ensures that a walk ends: key ids rise from page to page, no cursor repeats, and the number of
+// pages is limited. Otherwise a service that repeats itself would keep the node busy, without an error, until
+// its keys are stale.
 type walkGuard struct {
 	first             *feedBody
 	most              int
 	cursors           map[string]bool
 	pages, emptyPages int
 	lastID            string
+}
+
+func newWalkGuard(first *feedBody, maxKeys int) walkGuard {
+	return walkGuard{first: first, most: pagesMax + (maxKeys+keysAPage-1)/keysAPage, cursors: map[string]bool{}}
 }
 
 func (g *walkGuard) check(page *feedBody) *Error {
@@ -92,7 +98,7 @@ func (f *follower) newWalk(first feedPage) *walk {
 	return &walk{
 		follower:    f,
 		store:       newStore(f.settings.maxKeys),
-		guard:       walkGuard{first: first.body, most: pagesMax + f.settings.maxKeys/keysAPage + 1, cursors: map[string]bool{}},
+		guard:       newWalkGuard(first.body, f.settings.maxKeys),
 		features:    first.body.features,
 		pages:       1,
 		beganAt:     first.sentAt,
@@ -103,7 +109,8 @@ func (f *follower) newWalk(first feedPage) *walk {
 
 func (w *walk) tookMs() float64 { return w.follower.clock.monotonic() - w.beganAt }
 
-// run reads all pages. It returns an error if a page does not continue the ones before it, or the keys do not fit.
+// run reads all pages. It returns an error if a page does not continue the ones before it, or the keys do not
+// fit.
 func (w *walk) run(ctx context.Context, page *feedBody) *Error {
 	for {
 		startedAt := w.follower.clock.monotonic()
