@@ -144,18 +144,18 @@ test('the SDK starts from a file of the client for Go, and the other way round',
   await writer.send('save')
   writer.end()
 
-  const resumed = await sdkDisk(first, 30_000).cache.load()
-  assert.ok(resumed?.isFresh && resumed.isWhole)
-  assert.equal(resumed.store.size, held.length)
+  const resumed = (await sdkDisk(first, 30_000).cache.load()) ?? assert.fail('a cold start')
+  const { store } = resumed
+  const { records, labels } = store
+  assert.deepEqual([resumed.isFresh, resumed.isWhole, store.size], [true, true, held.length])
   for (const { key, key_id, scopes, meta, expires_at } of held) {
-    const slot = resumed.store.find(digestOf(key))
-    const { records, labels } = resumed.store
+    const slot = store.find(digestOf(key))
     const whose: Whose & { tenantId: string } = { tenantId: records.tenantId(slot) }
     labels?.add(whose, slot)
     assert.deepEqual(whose, { tenantId: tenant, externalId: 'acme', meta })
     assert.deepEqual([records.keyId(slot), records.scopes(slot)], [key_id, scopes])
     assert.equal(records.expiresAt(slot), expires_at === null ? Infinity : Date.parse(expires_at))
-    assert.ok(resumed.store.hasId(key_id))
+    assert.ok(store.hasId(key_id))
   }
 
   const { cache } = sdkDisk(second, 30_000)
