@@ -1,0 +1,1 @@
+"""The disk snapshot for the next start."""

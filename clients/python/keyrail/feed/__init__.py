@@ -1,0 +1,1 @@
+"""Follows the service: polls, checks and applies the policy feed."""

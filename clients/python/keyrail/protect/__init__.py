@@ -1,0 +1,1 @@
+"""Stands before a protected route of any framework."""

@@ -1,0 +1,1 @@
+"""Counts requests by key and reports them."""

@@ -1,0 +1,1 @@
+"""Calls to the service: connections, failures, retries."""
