@@ -65,7 +65,8 @@ class Limiter:
     def limit(self, verdict: Verdict, cost: int = 1) -> LimitVerdict:
         """Charges a request to all limits of its key, or to none. Never raises."""
         try:
-            return self.limit_here(verdict, cost) or self._ask(verdict, cost)
+            known = self.limit_here(verdict, cost)
+            return self._ask(verdict, cost) if known is None else known
         except Exception as error:
             return self._failed(error)
 
