@@ -125,6 +125,8 @@ def read_limits(value: Any) -> Union[str, None, bool]:
 def read_meta(value: Dict[str, Any]) -> Optional[str]:
     """The `meta` of a key as JSON; None if the feed gave none, or one that cannot be read."""
     meta = value.get("meta", False)
+    if meta == {}:
+        return "{}"
     if meta is None:
         return "null"
     if not isinstance(meta, dict) or not is_shallow(meta, _META_DEPTH_MAX):

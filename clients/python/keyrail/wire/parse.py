@@ -19,6 +19,7 @@ def _refuse(name: str) -> Any:
     raise ValueError(name)
 
 
+_encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _decoder = json.JSONDecoder(parse_int=_read_int, parse_constant=_refuse)
 
 
@@ -38,7 +39,7 @@ def parse_members(text: str) -> Dict[str, Any]:
 
 def to_json(value: Any) -> str:
     """Compact, in ASCII. Raises ValueError for what JSON cannot hold."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return _encoder.encode(value)
 
 
 def as_integer(value: Any) -> Optional[int]:
