@@ -1,4 +1,7 @@
-"""The driver of `clients/conformance`: reads commands from its standard input, and writes answers to its standard output."""
+"""
+The driver of `clients/conformance`: reads commands from its standard input, and writes answers to its
+standard output.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,17 @@ class PlayedNode:
         verdict = self.verify(fields["key"], fields.get("scopes"), fields.get("env"))
         if not verdict.valid:
             return {"code": verdict.code}
-        names = ("code", "key_id", "tenant_id", "env", "scopes", "expires_at", "limits", "external_id", "meta")
+        names = (
+            "code",
+            "key_id",
+            "tenant_id",
+            "env",
+            "scopes",
+            "expires_at",
+            "limits",
+            "external_id",
+            "meta",
+        )
         return {name: getattr(verdict, name) for name in names}
 
     def ready(self, _: Fields) -> Fields:
@@ -115,12 +128,21 @@ class PlayedNode:
         return {"code": self._node.sender.last_error, "pending": self._node.sender.pending}
 
     def gate(self, fields: Fields) -> Fields:
-        scopes, cost, header = fields.get("scopes", ()), fields.get("cost"), fields.get("header", "authorization")
+        scopes, cost, header = (
+            fields.get("scopes", ()),
+            fields.get("cost"),
+            fields.get("header", "authorization"),
+        )
         gate = Gate(self, scopes=scopes, cost=cost, header=header, usage=False)  # type: ignore[arg-type]
         admission = gate.admit(tuple(pair) for pair in fields["headers"])
         refusal, verdict = admission.refusal, admission.verdict
         if refusal is not None:
-            return {"status": refusal.status, "code": refusal.code, "headers": refusal.headers, "key_id": None}
+            return {
+                "status": refusal.status,
+                "code": refusal.code,
+                "headers": refusal.headers,
+                "key_id": None,
+            }
         key_id = None if verdict is None else verdict.key_id
         return {"status": 200, "code": None, "headers": admission.headers, "key_id": key_id}
 

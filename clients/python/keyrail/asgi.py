@@ -1,6 +1,6 @@
 """
-ASGI middleware, for Starlette, FastAPI, Quart and others. A request that passes has `scope["keyrail.verdict"]`. Calls for
-limits run in threads, so that the event loop goes on.
+ASGI middleware, for Starlette, FastAPI, Quart and others. A request that passes has
+`scope["keyrail.verdict"]`. Calls for limits run in threads, so that the event loop goes on.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ async def admit(gate: Gate, scope: Scope) -> Admission:
 
 class KeyrailMiddleware:
     """
-    Lets a request or a WebSocket pass only with a valid key. `public`: paths that need none, compared exactly. The other
-    options are those of `Gate`.
+    Lets a request or a WebSocket pass only with a valid key. `public`: paths that need none, compared
+    exactly. The other options are those of `Gate`.
     """
 
     def __init__(self, app: AsgiApp, keyring: Keyring, *, public: Iterable[str] = (), **options: Any) -> None:

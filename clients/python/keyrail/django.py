@@ -1,6 +1,6 @@
 """
-A middleware and a decorator for Django. A request that passes has `request.api_key`, its verdict. The keyring is
-`KEYRAIL_KEYRING` of the settings: a `Keyring`, or a function that returns one, which is called once.
+A middleware and a decorator for Django. A request that passes has `request.api_key`, its verdict. The keyring
+is `KEYRAIL_KEYRING` of the settings: a `Keyring`, or a function that returns one, which is called once.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def public(view: View) -> View:
 
 def require_key(**options: Any) -> Callable[[View], View]:
     """
-    Lets a request reach a view only with a valid key: `@require_key(scopes=["orders:read"])`. The options are those of
-    `Gate`. Behind the middleware, a request is still charged and counted once.
+    Lets a request reach a view only with a valid key: `@require_key(scopes=["orders:read"])`. The options are
+    those of `Gate`. Behind the middleware, a request is still charged and counted once.
     """
     # Made when the module is loaded, so that a mistake shows at startup; the keyring may come later.
     Gate(_Later(), **options)  # type: ignore[arg-type]
@@ -73,8 +73,9 @@ def require_key(**options: Any) -> Callable[[View], View]:
 
 class KeyrailMiddleware:
     """
-    Lets every request pass only with a valid key, but those to views that are marked as `public`. The options of its
-    `Gate` are `KEYRAIL_OPTIONS` of the settings. Django runs it in a thread where the server is asynchronous.
+    Lets every request pass only with a valid key, but those to views that are marked as `public`. The options
+    of its `Gate` are `KEYRAIL_OPTIONS` of the settings. Django runs it in a thread where the server is
+    asynchronous.
     """
 
     sync_capable = True
@@ -130,7 +131,9 @@ def _note(request: Any, admission: Admission) -> Optional[HttpResponse]:
         request.api_key = admission.verdict
         request.keyrail_limits = admission.headers
         return None
-    response = HttpResponse(problem.content, status=problem.status, content_type=problem.headers["content-type"])
+    response = HttpResponse(
+        problem.content, status=problem.status, content_type=problem.headers["content-type"]
+    )
     for name, value in problem.headers.items():
         response[name] = value
     return response

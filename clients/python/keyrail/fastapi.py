@@ -14,7 +14,10 @@ from .verdict import Verdict
 
 
 class Refused(HTTPException):
-    """A refused request. Without `install` its body is that of an `HTTPException`, with the same status and headers."""
+    """
+    A refused request. Without `install` its body is that of an `HTTPException`, with the same status and
+    headers.
+    """
 
     def __init__(self, problem: Problem) -> None:
         headers = {name: value for name, value in problem.headers.items() if name != "content-type"}
@@ -34,8 +37,8 @@ def install(app: FastAPI) -> None:
 
 class RequireKey(SecurityBase):
     """
-    Lets a request pass only with a valid key, and gives its verdict. The options are those of `Gate`. With `optional`, the
-    verdict of a request without a key is None.
+    Lets a request pass only with a valid key, and gives its verdict. The options are those of `Gate`. With
+    `optional`, the verdict of a request without a key is None.
     """
 
     # Without annotations as texts: FastAPI looks for them in a place that an instance does not have.

@@ -16,8 +16,8 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 def require_key(keyring: Keyring, **options: Any) -> Callable[[View], View]:
     """
-    Lets a request pass only with a valid key: `@require_key(keyring, scopes=["orders:read"])`, below `@app.get(…)`. The
-    options are those of `Gate`.
+    Lets a request pass only with a valid key: `@require_key(keyring, scopes=["orders:read"])`, below
+    `@app.get(…)`. The options are those of `Gate`.
     """
     gate = Gate(keyring, **options)
 

@@ -1,6 +1,7 @@
 """
-The form of an issued key: `<prefix>_<live|test>_<32 base62><6 base62>`. The last 6 characters are the CRC-32 of all before
-them. So a mistyped, cut or invented key is refused without a hash or look-up. The checksum only rules keys out.
+The form of an issued key: `<prefix>_<live|test>_<32 base62><6 base62>`. The last 6 characters are the CRC-32
+of all before them. So a mistyped, cut or invented key is refused without a hash or look-up. The checksum only
+rules keys out.
 """
 
 from __future__ import annotations

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 import time
-import weakref
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Callable, Dict, Iterable, Optional, Union
 
+from . import lifetime
 from .errors import lasting
 from .limits.verdict import LimitVerdict
 from .node import Node
@@ -25,13 +24,11 @@ _CLOSING_ATTEMPTS = 3
 #: Calls for limits that asynchronous servers make at a time.
 _CALLS_MAX = 32
 
-_open: "weakref.WeakSet[Keyring]" = weakref.WeakSet()
-
 
 class Keyring:
     """
-    Loads the keys of a project and keeps them current, so that each can be verified in memory. Any thread may use it.
-    Raises ValueError for a missing or wrong option.
+    Loads the keys of a project and keeps them current, so that each can be verified in memory. Any thread may
+    use it. Raises ValueError for a missing or wrong option.
     """
 
     def __init__(
@@ -79,7 +76,7 @@ class Keyring:
         self._reporting: Optional[threading.Thread] = None
         self._wake = threading.Event()
         self._polling = self._start("poll", lambda: self._poll(begins=True))
-        _open.add(self)
+        lifetime.open_keyrings.add(self)
 
     def __repr__(self) -> str:
         scope = self._node.settings.scope
@@ -93,8 +90,9 @@ class Keyring:
 
     def ready(self, timeout: Optional[float] = None) -> None:
         """
-        Waits until keys are loaded, `timeout` seconds at most. Raises KeyrailError when retrying is useless: a wrong secret
-        key, an unknown project, too many keys, or a closed keyring; and `ready_timeout`, after which the keyring goes on.
+        Waits until keys are loaded, `timeout` seconds at most. Raises KeyrailError when retrying is useless:
+        a wrong secret key, an unknown project, too many keys, or a closed keyring; and `ready_timeout`, after
+        which the keyring goes on.
         """
         self._node.poller.wait(timeout)
 
@@ -106,8 +104,8 @@ class Keyring:
 
     def limit(self, verdict: Verdict, cost: int = 1) -> LimitVerdict:
         """
-        Charges a request to all limits of its key, or to none: one call of the service, and none for a key without limits.
-        `cost` is 0 to 1,000; 0 looks and takes nothing. Never raises.
+        Charges a request to all limits of its key, or to none: one call of the service, and none for a key
+        without limits. `cost` is 0 to 1,000; 0 looks and takes nothing. Never raises.
         """
         return self._node.limiter.limit(verdict, cost)
 
@@ -166,8 +164,8 @@ class Keyring:
 
     def close(self, timeout: float = 10.0) -> None:
         """
-        Sends the remaining counts within `timeout` seconds, writes the disk snapshot, and drops all keys: every key is
-        refused from then on. May be called twice.
+        Sends the remaining counts within `timeout` seconds, writes the disk snapshot, and drops all keys:
+        every key is refused from then on. May be called twice.
         """
         with self._lock:
             if self._is_closed:
@@ -192,7 +190,7 @@ class Keyring:
         node.caller.close()
         if self._executor is not None:
             self._executor.shutdown(wait=False)
-        _open.discard(self)
+        lifetime.open_keyrings.discard(self)
 
     @property
     def executor(self) -> Executor:
@@ -254,7 +252,14 @@ class Keyring:
         if sender.pending > 0:
             self._node.reports.error(unsent(sender.pending))
 
-    def _after_fork(self) -> None:
+    def hold_for_fork(self) -> None:
+        """No child begins with half a change of the keys."""
+        self._node.sync.changing.acquire()
+
+    def release_after_fork(self) -> None:
+        self._node.sync.changing.release()
+
+    def begin_after_fork(self) -> None:
         """The child has none of the threads, and follows the service by itself."""
         self._lock = threading.Lock()
         self._sending = threading.Lock()
@@ -263,44 +268,7 @@ class Keyring:
         self._reporting = None
         if self._is_closed:
             return
-        was_ready = self._node.poller.is_ready
+        was_ready, has_ended = self._node.poller.is_ready, self._node.poller.has_ended
         self._node.renew()
-        self._polling = self._start("poll", lambda: self._poll(begins=not was_ready))
-
-
-_fork_lock = threading.Lock()
-_forking: "list[Keyring]" = []
-
-
-def _before_fork() -> None:
-    """Each keyring whole: no child begins with half a change of its keys."""
-    _fork_lock.acquire()
-    _forking[:] = list(_open)
-    for keyring in _forking:
-        keyring._node.sync.changing.acquire()
-
-
-def _after_fork_in_parent() -> None:
-    for keyring in _forking:
-        keyring._node.sync.changing.release()
-    _forking.clear()
-    _fork_lock.release()
-
-
-def _after_fork_in_child() -> None:
-    keyrings = list(_forking)
-    _after_fork_in_parent()
-    for keyring in keyrings:
-        keyring._after_fork()
-
-
-def _close_all() -> None:
-    for keyring in list(_open):
-        keyring.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
-    )
-atexit.register(_close_all)
+        if not has_ended:
+            self._polling = self._start("poll", lambda: self._poll(begins=not was_ready))

@@ -119,7 +119,11 @@ def _read_url(value: Optional[str], insecure: bool) -> SplitResult:
         host, port = parts.hostname, parts.port
     except ValueError:
         parts, host, port = urlsplit(""), None, None
-    if parts.scheme not in ("https", "http") or not host or re.search(r"[\x00-\x20\x7f-\uffff]", parts.netloc):
+    if (
+        parts.scheme not in ("https", "http")
+        or not host
+        or re.search(r"[\x00-\x20\x7f-\uffff]", parts.netloc)
+    ):
         raise ValueError(f"{name} must be an http or https address, such as https://keys.example.com")
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError(f"{name} must have no user, query or fragment")
@@ -127,8 +131,8 @@ def _read_url(value: Optional[str], insecure: bool) -> SplitResult:
         raise ValueError(f"{name} ends in /v1, which this package adds: leave it out")
     if parts.scheme == "http" and not insecure and not is_local(host):
         raise ValueError(
-            f"{name} is http, and {host} is not this machine: anyone on the network could read the secret key. "
-            "Use https, or set insecure=True on a network that you trust"
+            f"{name} is http, and {host} is not this machine: anyone on the network could read the secret "
+            "key. Use https, or set insecure=True on a network that you trust"
         )
     shown = f"[{host}]" if ":" in host else host
     is_default = port is None or port == (443 if parts.scheme == "https" else 80)

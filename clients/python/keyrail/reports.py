@@ -18,9 +18,11 @@ OnError = Callable[[KeyrailError], object]
 class Reports:
     def __init__(self, on_error: Optional[OnError]) -> None:
         self._on_error = on_error
-        #: Codes already logged: an outage of an hour is logged once. A code that a whole success came without is forgotten.
+        #: Codes already logged: an outage of an hour is logged once. A code that a whole success came without
+        #: is forgotten.
         self._logged: Set[str] = set()
-        #: The codes since the last success: an answer may be applied and have an error nevertheless, poll after poll.
+        #: The codes since the last success: an answer may be applied and have an error nevertheless, poll
+        #: after poll.
         self._recent: Set[str] = set()
         self._is_lacking = False
         self._is_nearly_full = False
@@ -57,7 +59,7 @@ class Reports:
         if is_nearly_full and not self._is_nearly_full:
             self.notice(
                 "nearly_full",
-                f"This node holds {keys} keys of the {most} that it may hold. Beyond these it refuses keys as not_held, "
-                "and a new process does not start. Raise max_keys, or set tenants",
+                f"This node holds {keys} keys of the {most} that it may hold. Beyond these it refuses "
+                "keys as not_held, and a new process does not start. Raise max_keys, or set tenants",
             )
         self._is_nearly_full = is_nearly_full

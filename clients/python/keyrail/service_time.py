@@ -1,6 +1,7 @@
 """
-The service's clock as this process knows it: `generated_at` of answers, advanced by the monotonic clock. The service sets
-expiry by its clock, so expiry is judged by it too. `Date` has no effect on it: a proxy may write its own.
+The service's clock as this process knows it: `generated_at` of answers, advanced by the monotonic clock. The
+service sets expiry by its clock, so expiry is judged by it too. `Date` has no effect on it: a proxy may write
+its own.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from typing import List, Optional
 
 from .world import World
 
-#: How far a time may lie behind without being that of another clock: answers need time to arrive, and clocks drift.
+#: How far a time may lie behind without being that of another clock: answers need time to arrive, and clocks
+#: drift.
 _SLACK_MS = 2_000
-#: A clock that lies behind is followed once this many answers have agreed on it for this long. Answers of a cache do not
-#: agree, because their time stands still.
+#: A clock that lies behind is followed once this many answers have agreed on it for this long. Answers of a
+#: cache do not agree, because their time stands still.
 _AGREED_MS = 5_000
 _AGREED_TIMES = 3
 #: Clocks behind that are observed at a time: several processes of the service may answer by turns.
@@ -68,14 +70,16 @@ class ServiceTime:
             self._agree()
 
     def answered(self, generated_at: float, sent_at: float) -> float:
-        """When an answer was given on the monotonic clock: when it was generated, at most when it was asked for."""
+        """
+        When an answer was given on the monotonic clock: when it was generated, at most when it was asked for.
+        """
         self.observe(generated_at)
         return min(sent_at, generated_at - (self._offset or 0.0))
 
     def _observe_behind(self, generated_at: float, offset: float, monotonic: float) -> None:
         """
-        Only answers that are newer than all others from behind count, however many caches stand still at different
-        times. Otherwise expired keys would work again.
+        Only answers that are newer than all others from behind count, however many caches stand still at
+        different times. Otherwise expired keys would work again.
         """
         if generated_at <= self._newest_behind:
             return

@@ -1,6 +1,7 @@
 """
-Keys in memory, found by digest for verification and by key id for changes. No clock and no I/O. One thread changes a store;
-any thread may read it, because a changed key is a new record that replaces the former one at once.
+Keys in memory, found by digest for verification and by key id for changes. No clock and no I/O. One thread
+changes a store; any thread may read it, because a changed key is a new record that replaces the former one at
+once.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ class Tenant:
 
 
 class RateLimits:
-    """A set of limits, shared by the keys that have it. The service judges limits, so a node need not understand them."""
+    """
+    A set of limits, shared by the keys that have it. The service judges limits, so a node need not understand
+    them.
+    """
 
     __slots__ = ("text", "rules")
 
@@ -68,7 +72,9 @@ class Record:
 
     __slots__ = ("digest", "key_id", "tenant", "env", "scopes", "limits", "expires_at", "meta", "used")
 
-    def __init__(self, key: Key, tenant: Tenant, scopes: Tuple[str, ...], limits: Optional[RateLimits], used: int):
+    def __init__(
+        self, key: Key, tenant: Tenant, scopes: Tuple[str, ...], limits: Optional[RateLimits], used: int
+    ):
         self.digest = key.digest
         self.key_id = key.key_id
         self.tenant = tenant

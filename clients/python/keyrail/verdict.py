@@ -43,7 +43,8 @@ def refusal_status(code: str) -> int:
 
 class Verdict:
     """
-    The verdict on a key. It holds no secret and may be logged. Only a valid one has ids; `bool(verdict)` is `valid`.
+    The verdict on a key. It holds no secret and may be logged. Only a valid one has ids; `bool(verdict)` is
+    `valid`.
     """
 
     __slots__ = ("valid", "code", "message", "_record")
@@ -103,7 +104,10 @@ class Verdict:
 
     @property
     def meta(self) -> Optional[Dict[str, Any]]:
-        """What you stored beside the key, as a copy. None if it has more than 2 KiB, or the service does not send it."""
+        """
+        What you stored beside the key, as a copy. None if it has more than 2 KiB, or the service does not
+        send it.
+        """
         text = self._valid_record.meta
         return None if text is None else json.loads(text)
 
@@ -115,4 +119,6 @@ class Verdict:
 
 
 #: One for each code, so that a flood of bad keys creates no garbage.
-REFUSED: Dict[str, Verdict] = {code: Verdict(False, code, message, None) for code, message in REFUSALS.items()}
+REFUSED: Dict[str, Verdict] = {
+    code: Verdict(False, code, message, None) for code, message in REFUSALS.items()
+}

@@ -1,4 +1,6 @@
-"""The rule that judges a key, in the order of the refusals. It never raises, and refuses what it cannot judge."""
+"""
+The rule that judges a key, in the order of the refusals. It never raises, and refuses what it cannot judge.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _ENDED_MAX = 10_000
 
 class EndedKeys:
     """
-    Why keys have ended: those that this node held, and others whose cause the service gave. It knows the last 10,000.
+    Why keys have ended: those that this node held, and others whose cause the service gave. It knows the last
+    10,000.
     """
 
     def __init__(self) -> None:
@@ -30,8 +33,8 @@ class EndedKeys:
 
     def add(self, record: Record, at: float) -> None:
         """
-        Notes a key that is about to be removed. One that was past its expiry has expired, another was revoked.
-        `at`: when the service ended it, by its clock.
+        Notes a key that is about to be removed. One that was past its expiry has expired, another was
+        revoked. `at`: when the service ended it, by its clock.
         """
         self._set(record.digest, "revoked_key" if record.expires_at > at else "expired_key")
 
@@ -78,7 +81,9 @@ class Served:
 class Verifier:
     """Judges keys by what is served. Any thread may call it while another applies changes."""
 
-    def __init__(self, served: Served, env: str, cached_ttl_ms: float, time: ServiceTime, world: World) -> None:
+    def __init__(
+        self, served: Served, env: str, cached_ttl_ms: float, time: ServiceTime, world: World
+    ) -> None:
         self._served = served
         self._env = env
         self._cached_ttl_ms = cached_ttl_ms

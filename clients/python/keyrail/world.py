@@ -1,4 +1,6 @@
-"""What a node takes from its machine: clocks, chance, and its name. Tests replace it. Times are in milliseconds."""
+"""
+What a node takes from its machine: clocks, chance, and its name. Tests replace it. Times are in milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ _NODE_MAX = 128
 
 def _awake_clock() -> Optional[int]:
     """
-    The clock that counts on while a machine is suspended. Otherwise keys would be served for longer than allowed.
-    On other systems than these the clock of `time.monotonic` counts on, or there is none.
+    The clock that counts on while a machine is suspended. Otherwise keys would be served for longer than
+    allowed. On other systems than these the clock of `time.monotonic` counts on, or there is none.
     """
     name = "CLOCK_MONOTONIC" if sys.platform == "darwin" else "CLOCK_BOOTTIME"
     clock = getattr(time, name, None)
@@ -68,7 +70,9 @@ class World:
 
 
 def make_node_id(host: Optional[str] = None) -> str:
-    """The name of this process for the service: host, process id, and a random suffix, since ids are reused."""
+    """
+    The name of this process for the service: host, process id, and a random suffix, since ids are reused.
+    """
     drawn = base64.b64encode(os.urandom(6), b"._").decode()
     suffix = f":{os.getpid()}.{drawn}"
     if host is None:

@@ -34,8 +34,8 @@ def admit(gate: Gate, environ: Environ) -> Admission:
 
 class KeyrailMiddleware:
     """
-    Lets a request pass only with a valid key. `public`: paths that need none, compared exactly. The other options are
-    those of `Gate`.
+    Lets a request pass only with a valid key. `public`: paths that need none, compared exactly. The other
+    options are those of `Gate`.
     """
 
     def __init__(self, app: WsgiApp, keyring: Keyring, *, public: Iterable[str] = (), **options: Any) -> None:
@@ -55,7 +55,9 @@ class KeyrailMiddleware:
         def start(status: str, headers: List[Tuple[str, str]], exc_info: Optional[Any] = None) -> Any:
             given = {name.lower() for name, _ in headers}
             sent = [*headers, *(pair for pair in admission.headers.items() if pair[0] not in given)]
-            return start_response(status, sent) if exc_info is None else start_response(status, sent, exc_info)
+            return (
+                start_response(status, sent) if exc_info is None else start_response(status, sent, exc_info)
+            )
 
         return self._app(environ, start if admission.headers else start_response)
 

@@ -20,7 +20,15 @@ class KeyForms(unittest.TestCase):
 
     def test_nothing_beside_the_form_passes(self) -> None:
         key = draw_key()
-        for odd in ("", key + "\n", " " + key, key[:-1], key + "0", "\ud800" + key, key.replace("live", "prod")):
+        for odd in (
+            "",
+            key + "\n",
+            " " + key,
+            key[:-1],
+            key + "0",
+            "\ud800" + key,
+            key.replace("live", "prod"),
+        ):
             self.assertIsNone(read_key_form(odd), repr(odd))
         for prefix in ("k", "1k", "K_", "k" * 17):
             self.assertIsNone(read_key_form(with_checksum(f"{prefix}_live_" + "0" * 32)), prefix)

@@ -43,7 +43,10 @@ class Following(OnService):
             keyring.ready(30)
             self.assertTrue(keyring.verify(key).valid)
         self.assertEqual(keyring.verify(key).code, "not_ready")
-        until(lambda: not [each for each in threading.enumerate() if each.name == "keyrail-poll"], "no poll runs")
+        until(
+            lambda: not [each for each in threading.enumerate() if each.name == "keyrail-poll"],
+            "no poll runs",
+        )
         with self.assertRaises(KeyrailError) as raised:
             keyring.ready(30)
         self.assertEqual(raised.exception.code, "closed")
@@ -63,7 +66,8 @@ class Following(OnService):
     def test_a_keyring_shows_no_secret(self) -> None:
         errors: List[KeyrailError] = []
         keyring = self.open(on_error=errors.append)
-        self.service.answer = lambda *_: (500, {"code": "x", "detail": f"It was {SECRET_KEY}"})  # type: ignore
+        told = {"code": "x", "detail": f"It was {SECRET_KEY}"}
+        self.service.answer = lambda *_: (500, told)  # type: ignore
         until(lambda: errors, "an error is reported")
         self.assertNotIn(SECRET_KEY, repr(keyring) + repr(errors) + str(errors[0]) + repr(keyring.stats()))
         self.assertIn("[secret key]", str(errors[0]))

@@ -72,7 +72,15 @@ class Order(unittest.TestCase):
         store.upsert(key_of(valid, 2))
         note(valid, scopes=["a"])
         note(valid)
-        expected = ["missing_key", "malformed_key", "wrong_env", "not_ready", "stale", "not_held", "unknown_key"]
+        expected = [
+            "missing_key",
+            "malformed_key",
+            "wrong_env",
+            "not_ready",
+            "stale",
+            "not_held",
+            "unknown_key",
+        ]
         expected += ["expired_key", "revoked_key", "insufficient_scope", "valid"]
         self.assertEqual(found, expected)
         self.assertEqual([code for code in REFUSALS if code in expected[:7]], expected[:7])

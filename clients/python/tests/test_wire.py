@@ -109,7 +109,9 @@ class Wire(unittest.TestCase):
     def test_an_abort_from_another_thread_ends_a_call_at_once(self) -> None:
         caller, abort = self.caller(lambda _: None), Abort()
         codes: List[str] = []
-        thread = threading.Thread(target=lambda: codes.append(self.code_of(caller, timeout_ms=60_000, abort=abort)))
+        thread = threading.Thread(
+            target=lambda: codes.append(self.code_of(caller, timeout_ms=60_000, abort=abort))
+        )
         thread.start()
         while not self.server.connections:
             time.sleep(0.01)

@@ -1,7 +1,7 @@
 """
-Serves an example of the README, or another program of a vendor, on a free port of this machine, and prints the port.
-`vendor.py KIND FILE`: `wsgi` (`application`), `asgi` (`app`), `flask` (`app`), `django` (the view `orders`), or
-`django-middleware` (the view behind the middleware alone).
+Serves an example of the README, or another program of a vendor, on a free port of this machine, and prints
+the port. `vendor.py KIND FILE`: `wsgi` (`application`), `asgi` (`app`), `flask` (`app`), `django` (the view
+`orders`), or `django-middleware` (the view behind the middleware alone).
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def django_app(path: str, options: "dict[str, Any]") -> Any:
     return get_wsgi_application()
 
 
-MIDDLEWARE = {"MIDDLEWARE": ["keyrail.django.KeyrailMiddleware"], "KEYRAIL_OPTIONS": {"scopes": ["orders:read"]}}
+MIDDLEWARE = {
+    "MIDDLEWARE": ["keyrail.django.KeyrailMiddleware"],
+    "KEYRAIL_OPTIONS": {"scopes": ["orders:read"]},
+}
 
 
 def main(kind: str, path: str) -> None:

@@ -1,8 +1,8 @@
 """
-Keeps a copy for the next start: the disk snapshot of a project and scope, written whole after polls, every few seconds at
-most. If only the confirmation time has changed, a small note beside it records that. The note names the version, so that of
-several processes with one directory any may write the snapshot, any the note, and any read both. Nothing here raises: the
-node reports an error as a notice and continues without the disk.
+Keeps a copy for the next start: the disk snapshot of a project and scope, written whole after polls, every
+few seconds at most. If only the confirmation time has changed, a small note beside it records that. The note
+names the version, so that of several processes with one directory any may write the snapshot, any the note,
+and any read both. Nothing here raises: the node reports an error as a notice and continues without the disk.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from ..feed.kept import Kept
 from ..feed.values import Scope
 from ..service_time import ServiceTime
 from ..store import Store
-from ..wire.parse import is_number, parse_members, to_json
+from ..wire.parse import as_number, parse_members, to_json
 from ..world import World
 from .files import DiskRefusal, open_directory, read_whole, remove_leftovers, write_whole
 from .snapshot_file import Loaded, Refusal, Times, decode_snapshot, encode_snapshot
 
-#: At least this long between two writes of all keys. Longer for many keys: a write takes 50 ms for every 10,000.
+#: At least this long between two writes of all keys. Longer for many keys: a write takes 50 ms for every
+#: 10,000.
 _KEYS_EVERY_MS = 5_000.0
 #: Between two confirmation notes, which have a hundred bytes.
 _CONFIRMED_EVERY_MS = 5_000.0
@@ -30,7 +31,10 @@ _RETRY_MS = 600_000.0
 
 
 class Resumed(NamedTuple):
-    """A store that an earlier process left. If it is fresh, it is confirmed on this process's clock and can be served."""
+    """
+    A store that an earlier process left. If it is fresh, it is confirmed on this process's clock and can be
+    served.
+    """
 
     kept: Kept
     is_fresh: bool
@@ -56,7 +60,8 @@ class DiskCache:
         self._world = world
         self._time = time
         self._notice = notice
-        # One name for each project and environment, so that a reader with another scope finds the file and rejects it.
+        # One name for each project and environment, so that a reader with another scope finds the file and
+        # rejects it.
         self._name = f"policy-{scope.project_id}-{scope.env}"
         #: None until the directory was opened and checked.
         self._directory: Optional[str] = None
@@ -129,16 +134,18 @@ class DiskCache:
         return Resumed(loaded.kept, is_fresh, service_now)
 
     def _age_of(self, loaded: Loaded, path: str) -> Tuple[float, float]:
-        """How long ago the snapshot was confirmed, by the later of its two records, and the service's time now."""
+        """
+        How long ago the snapshot was confirmed, by the later of its two records, and the service's time now.
+        """
         age = self._age(loaded.times)
         note = _read_note(path, self._subject_of(loaded.kept))
         return age if note is None else min(age, self._age(note), key=lambda each: each[0])
 
     def _age(self, times: Times) -> Tuple[float, float]:
         """
-        Takes the longer age by two clocks: the wall clock may have been set back since, and the uptime starts again with
-        the machine. A confirmation in the future is invalid, and so is one without the service's time, because expiry
-        cannot be checked then.
+        Takes the longer age by two clocks: the wall clock may have been set back since, and the uptime starts
+        again with the machine. A confirmation in the future is invalid, and so is one without the service's
+        time, because expiry cannot be checked then.
         """
         by_wall = self._world.wall() - times.wall
         age_ms = max(by_wall, self._world.uptime() - times.uptime)
@@ -187,11 +194,18 @@ class DiskCache:
         """What a note confirms: all keys of a version in a scope. Versions do not come twice."""
         scope = self._scope
         facts = [kept.workspace_id, scope.project_id, scope.env, scope.tenant_ids, scope.features]
-        return _sum_of(json.dumps([*facts, kept.version, scope.service], separators=(",", ":"), ensure_ascii=False))
+        return _sum_of(
+            json.dumps([*facts, kept.version, scope.service], separators=(",", ":"), ensure_ascii=False)
+        )
 
 
 def _note_of(times: Times, subject: str) -> bytes:
-    facts = {"of": subject, "confirmed_at": times.wall, "uptime_ms": times.uptime, "service_at": times.service}
+    facts = {
+        "of": subject,
+        "confirmed_at": times.wall,
+        "uptime_ms": times.uptime,
+        "service_at": times.service,
+    }
     text = to_json({name: value for name, value in facts.items() if value is not None})
     return f"{text}\n{_sum_of(text)}".encode()
 
@@ -206,10 +220,10 @@ def _read_note(path: str, subject: str) -> Optional[Times]:
     if _sum_of(text) != checksum:
         return None
     facts = parse_members(text)
-    wall, uptime, service = facts.get("confirmed_at"), facts.get("uptime_ms"), facts.get("service_at")
-    if facts.get("of") != subject or not is_number(wall) or not is_number(uptime):
+    wall, uptime = as_number(facts.get("confirmed_at")), as_number(facts.get("uptime_ms"))
+    if facts.get("of") != subject or wall is None or uptime is None:
         return None
-    return Times(wall, uptime, service if is_number(service) else None)
+    return Times(wall, uptime, as_number(facts.get("service_at")))
 
 
 def _sum_of(text: str) -> str:

@@ -1,6 +1,6 @@
 """
-Files of a node: complete or absent. The only part of the package that touches a disk. It writes nothing secret: a key cannot
-be derived from its digest.
+Files of a node: complete or absent. The only part of the package that touches a disk. It writes nothing
+secret: a key cannot be derived from its digest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class DiskRefusal(Exception):
 def open_directory(named: str) -> str:
     """
     The absolute path. It does not end in a slash or dot, with which the system would follow a symbolic link.
-    Raises DiskRefusal if others could put a file into the directory, and OSError if it cannot be made or read.
+    Raises DiskRefusal if others could put a file into the directory, and OSError if it cannot be made or
+    read.
     """
     path = os.path.abspath(named)
     _make_directory(path)
@@ -52,7 +53,9 @@ def _make_directory(path: str) -> None:
 def read_whole(path: str) -> Optional[bytes]:
     """None if the file does not exist. Raises DiskRefusal if others could have written it."""
     # Opening a pipe would wait for its writer.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     try:
         handle = os.open(path, flags)
     except FileNotFoundError:

@@ -1,4 +1,7 @@
-"""Key ids in 16 bytes each, because the service's ids are UUIDs. Others stand in the header, with a hash in their place."""
+"""
+Key ids in 16 bytes each, because the service's ids are UUIDs. Others stand in the header, with a hash in
+their place.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ The format of the disk snapshot, which is that of `@keyrail/sdk`: either reads w
     format (20) | word order (4) | length of the header (4) | header, JSON | zeros up to a multiple of 64
     | records, 64 bytes each | key ids, 16 bytes each | SHA-256 of all before it (32)
 
-A record: digest (32), expiry and stamp of the last use as doubles, numbers of tenant and scopes, environment in bits 0-1
-with the number of the limits above, 4 bytes of zeros. The checksum detects damage by a disk or a crash.
+A record: digest (32), expiry and stamp of the last use as doubles, numbers of tenant and scopes, environment
+in bits 0-1 with the number of the limits above, 4 bytes of zeros. The checksum detects damage by a disk or a
+crash.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 from ..feed.kept import Kept
 from ..feed.values import Scope, is_texts, read_limits
 from ..store import Key, Store
-from ..wire.parse import as_integer, is_number, parse_json, to_json
+from ..wire.parse import as_integer, as_number, parse_json, to_json
 from .key_ids import pack_id, unpack_id
 
 _FORMAT = b"keyrail-policy-v001\n"
@@ -32,7 +33,9 @@ _ENVS = {1: "live", 2: "test"}
 
 
 class Times(NamedTuple):
-    """When the keys were last confirmed: by the wall clock, by the machine's uptime, by the service's clock."""
+    """
+    When the keys were last confirmed: by the wall clock, by the machine's uptime, by the service's clock.
+    """
 
     wall: float
     uptime: float
@@ -78,7 +81,7 @@ def encode_snapshot(kept: Kept, scope: Scope, times: Times) -> bytes:
             other_ids.append([position, record.key_id])
         if record.meta is not None and record.meta != "{}":
             labels.append([position, {"meta": json.loads(record.meta)}])
-    header = {
+    header: Dict[str, Any] = {
         "workspace_id": kept.workspace_id,
         "project_id": scope.project_id,
         "env": None if scope.env == "both" else scope.env,
@@ -139,7 +142,9 @@ def decode_snapshot(file: bytes, scope: Scope, most_keys: int) -> Union[Loaded, 
         return foreign
     if count > most_keys:
         return Refusal(True, f"it has {count} keys, and this node may hold {most_keys}")
-    store = _read_store(header, memoryview(file)[records_at:ids_at], memoryview(file)[ids_at:sum_at], most_keys)
+    store = _read_store(
+        header, memoryview(file)[records_at:ids_at], memoryview(file)[ids_at:sum_at], most_keys
+    )
     if isinstance(store, Refusal):
         return store
     writer = header.get("scope")
@@ -155,7 +160,9 @@ def decode_snapshot(file: bytes, scope: Scope, most_keys: int) -> Union[Loaded, 
     return Loaded(kept, Times(header["fetched_at"], header["fetched_uptime_ms"], header.get("service_at")))
 
 
-def _read_store(header: Dict[str, Any], records: memoryview, ids: memoryview, most_keys: int) -> Union[Store, Refusal]:
+def _read_store(
+    header: Dict[str, Any], records: memoryview, ids: memoryview, most_keys: int
+) -> Union[Store, Refusal]:
     store = Store(most_keys, uses=int(header["uses"]))
     labels = _read_labels(header.get("labels"))
     others = {position: key_id for position, key_id in header["other_ids"]}
@@ -231,7 +238,7 @@ def _is_right(header: Dict[str, Any]) -> bool:
         and header.get("env", False) in (None, "live", "test")
         and isinstance(header.get("complete"), bool)
         and all(count is not None and count >= 0 for count in counts)
-        and all(is_number(time) and abs(time) < float("inf") for time in times)
+        and all(as_number(time) is not None for time in times)
         and (features is None or _has_texts(features, "asked", "known"))
         and (labels is None or _are_labels(labels))
         and (scope is None or _has_texts(scope, "tenant_ids"))
@@ -257,6 +264,9 @@ def _are_labels(labels: Any) -> bool:
 
 def _are_pairs(value: Any, first: type, second: type) -> bool:
     return isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], first) and isinstance(pair[1], second)
+        isinstance(pair, list)
+        and len(pair) == 2
+        and isinstance(pair[0], first)
+        and isinstance(pair[1], second)
         for pair in value
     )

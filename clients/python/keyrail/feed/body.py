@@ -1,6 +1,6 @@
 """
-Reads the bodies of the feed. Checks the head of a body before anything of it is applied. Ignores unknown fields, so that a
-newer service can send more. A key that cannot be read costs that key alone.
+Reads the bodies of the feed. Checks the head of a body before anything of it is applied. Ignores unknown
+fields, so that a newer service can send more. A key that cannot be read costs that key alone.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Snapshot(Head):
 @dataclass
 class Delta(Head):
     since: int = 0
-    #: For how long the service held the answer before it last looked at the version; 0 if the answer does not say.
+    #: For how long the service held the answer before it last looked at the version; 0 if the answer does not
+    #: say.
     held_ms: int = 0
     #: None: the delta has a change of an unknown kind, so a snapshot is needed.
     changes: Optional[List[Union[Key, Gone]]] = None
@@ -93,7 +94,8 @@ def _read_snapshot(body: Dict[str, Any], head: Tuple[Any, ...], scope: Scope) ->
         raise bad_response("keys")
     if cursor is not None and not (isinstance(cursor, str) and 1 <= len(cursor) <= 512):
         raise bad_response("next_cursor")
-    snapshot = Snapshot(*head, next_cursor=cursor)
+    snapshot = Snapshot(*head)
+    snapshot.next_cursor = cursor
     for value in keys:
         key = values.read_key(value, scope)
         if isinstance(key, Unreadable):
@@ -106,7 +108,8 @@ def _read_snapshot(body: Dict[str, Any], head: Tuple[Any, ...], scope: Scope) ->
 def _read_delta(body: Dict[str, Any], head: Tuple[Any, ...], scope: Scope) -> Delta:
     held = as_integer(body.get("held_ms"))
     since = _read_version(body.get("since"), "since")
-    delta = Delta(*head, since=since, held_ms=held if held is not None and held > 0 else 0)
+    delta = Delta(*head)
+    delta.since, delta.held_ms = since, max(0, held or 0)
     if delta.version < since:
         raise bad_response("version, which went back")
     given = body.get("changes")

@@ -1,6 +1,6 @@
 """
-One exchange with the feed. No request is conditional, because a cache could answer it without the service. For the same
-reason each request has a parameter that never repeats, which the service ignores.
+One exchange with the feed. No request is conditional, because a cache could answer it without the service.
+For the same reason each request has a parameter that never repeats, which the service ignores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ..wire.parse import parse_json
 from ..wire.schedule import read_date
 from .values import Scope
 
-#: A page of 5,000 keys with eight limits each has about 6 MiB; sixty-four scopes of 200 characters make it 64 MiB.
+#: A page of 5,000 keys with eight limits each has about 6 MiB; sixty-four scopes of 200 characters make it 64
+#: MiB.
 _BODY_MAX_BYTES = 96 * 1024 * 1024
 #: Sent with every request: this node supports paging. The largest page that the service sends.
 _PAGE_KEYS = 5_000

@@ -1,7 +1,8 @@
 """
-Decides for how long the service may hold each answer. A proxy may give up before the service answers, so after any failure
-the next polls are plain until one succeeds, and then the hold is half as long as the hold that failed. Holds grow slowly,
-and ever more slowly while they fail, because the proxy may be fixed by now or never was the cause.
+Decides for how long the service may hold each answer. A proxy may give up before the service answers, so
+after any failure the next polls are plain until one succeeds, and then the hold is half as long as the hold
+that failed. Holds grow slowly, and ever more slowly while they fail, because the proxy may be fixed by now or
+never was the cause.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Hold:
         self._took_ms: Optional[float] = None
 
     def ask(self, life_ms: float, now: float) -> int:
-        """Seconds; 0: ask for an immediate answer. `life_ms`: for how long the keys will be served, from `now`."""
+        """
+        Seconds; 0: ask for an immediate answer. `life_ms`: for how long the keys will be served, from `now`.
+        """
         self._seconds = 0 if self._is_plain else min(self._most_seconds, wait_seconds(life_ms))
         self._asked_at = now
         self._took_ms = None
@@ -75,4 +78,4 @@ class Hold:
         self._grows_at = now + self._quiet_ms()
 
     def _quiet_ms(self) -> float:
-        return min(_QUIET_MAX_MS, _QUIET_MIN_MS * 2 ** max(0, min(16, self._failures - 1)))
+        return min(_QUIET_MAX_MS, _QUIET_MIN_MS * 2.0 ** max(0, min(16, self._failures - 1)))

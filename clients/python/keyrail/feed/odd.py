@@ -30,16 +30,16 @@ def cached_answer(late_ms: float, hint: str = "") -> KeyrailError:
     """An answer from a cache. It confirms keys only as of the time when the service gave it."""
     return passing(
         "cached_answer",
-        f"The answer is old, as from a cache: the service generated it {round(late_ms / 1000)} s before it was asked "
-        f"for{hint}. Do not cache answers between this node and the service",
+        f"The answer is old, as from a cache: the service generated it {round(late_ms / 1000)} s before it "
+        f"was asked for{hint}. Do not cache answers between this node and the service",
     )
 
 
 def date_back(by_ms: float) -> KeyrailError:
     return passing(
         "date_back",
-        f"The time of the service's answers went back by {round(by_ms / 1000)} s: a cache returned an old answer, "
-        "or a clock was set back",
+        f"The time of the service's answers went back by {round(by_ms / 1000)} s: a cache returned an "
+        "old answer, or a clock was set back",
     )
 
 
@@ -54,8 +54,8 @@ def slow_snapshot(pages: int, took_ms: float, goes_on: bool) -> KeyrailError:
 def version_back(before: int, after: int) -> KeyrailError:
     return passing(
         "version_back",
-        f"The policy version went back from {before} to {after}: the service's database was restored or failed over, "
-        "or a cache returned an old answer",
+        f"The policy version went back from {before} to {after}: the service's database was restored or "
+        "failed over, or a cache returned an old answer",
     )
 
 
@@ -68,7 +68,13 @@ class Dates:
         self._is_told = False
 
     def odd(
-        self, *, generated_at: float, sent_at: float, answered_at: float, date: Optional[float], age_seconds: int
+        self,
+        *,
+        generated_at: float,
+        sent_at: float,
+        answered_at: float,
+        date: Optional[float],
+        age_seconds: int,
     ) -> Optional[KeyrailError]:
         """An error to report. `answered_at`: when the answer was given, on the monotonic clock."""
         back_ms = self._last - generated_at

@@ -18,8 +18,8 @@ _REQUEST_TIMEOUT_MIN_MS = 2_000.0
 
 def plain_timeout(life_ms: float) -> float:
     """
-    How long to wait for an answer that is not held. A connection may be dead. Once the keys are stale, it may be slow, and
-    a short timeout would end each attempt.
+    How long to wait for an answer that is not held. A connection may be dead. Once the keys are stale, it may
+    be slow, and a short timeout would end each attempt.
     """
     if life_ms <= 0:
         return REQUEST_TIMEOUT_MS
@@ -50,9 +50,9 @@ class Polled:
 
 def delay_after(polled: Polled, poll_interval_ms: float, random: Callable[[], float]) -> float:
     """
-    If the service holds answers: at once. Otherwise one interval after the start of the last request or slightly sooner,
-    never later, because the interval bounds how long a revoked key works. The first interval is cut at random, so that a
-    fleet that starts together does not poll together.
+    If the service holds answers: at once. Otherwise one interval after the start of the last request or
+    slightly sooner, never later, because the interval bounds how long a revoked key works. The first interval
+    is cut at random, so that a fleet that starts together does not poll together.
     """
     floor = max(0.0, FLOOR_MS - polled.took_ms)
     wanted = _wanted_delay(polled, poll_interval_ms, random)
@@ -76,17 +76,17 @@ def _wanted_delay(polled: Polled, poll_interval_ms: float, random: Callable[[], 
 
 def _reseed_delay(polled: Polled, poll_interval_ms: float, random: Callable[[], float]) -> float:
     """
-    A service that keeps answering with snapshots is asked once per interval at most, and ever less often while its version
-    does not rise.
+    A service that keeps answering with snapshots is asked once per interval at most, and ever less often
+    while its version does not rise.
     """
-    intervals = 2 ** min(16, max(0, polled.stuck - 1))
+    intervals = 2.0 ** min(16, max(0, polled.stuck - 1))
     most = max(poll_interval_ms, polled.life_ms / 2)
     return min(most, poll_interval_ms * intervals) * (0.9 + 0.1 * random())
 
 
 def wait_seconds(life_ms: float) -> int:
     """
-    How many seconds the service may hold an answer; 0: not at all. Even without an answer, the request ends within half of
-    the life that is left.
+    How many seconds the service may hold an answer; 0: not at all. Even without an answer, the request ends
+    within half of the life that is left.
     """
     return min(WAIT_MAX_SECONDS, max(0, int((life_ms / 2 - HELD_TIMEOUT_SLACK_MS) // 1000)))

@@ -9,8 +9,9 @@ from ..world import World
 from . import odd
 from .body import Snapshot
 
-#: After this part of the time that keys are served, the node gives a walk up: the keys of a walk count as confirmed when it
-#: began. If no keys are served, nothing goes stale meanwhile, and a large project becomes ready in the end.
+#: After this part of the time that keys are served, the node gives a walk up: the keys of a walk count as
+#: confirmed when it began. If no keys are served, nothing goes stale meanwhile, and a large project becomes
+#: ready in the end.
 _MOST = 0.9
 _MOST_UNSERVED = 10.0
 

@@ -1,6 +1,6 @@
 """
-Polls again and again. Before the first success an error that is not retryable ends that, so that a wrong secret shows at
-startup. After it no error does, so that a running fleet survives a mistake.
+Polls again and again. Before the first success an error that is not retryable ends that, so that a wrong
+secret shows at startup. After it no error does, so that a running fleet survives a mistake.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ class Poller:
         if self.is_ready or self._ended is not None:
             self._settled.set()
 
+    @property
+    def has_ended(self) -> bool:
+        return self._ended is not None
+
     def set_ready(self) -> None:
         self.is_ready = True
         self._settled.set()
@@ -68,7 +72,9 @@ class Poller:
         while not self._settled.is_set():
             left = 1.0 if deadline is None else deadline - time.monotonic()
             if left <= 0:
-                last = "the service has not answered yet" if self.last_error is None else self.last_error.message
+                last = (
+                    "the service has not answered yet" if self.last_error is None else self.last_error.message
+                )
                 raise passing("ready_timeout", f"No keys were loaded within {timeout} s: {last}")
             self._settled.wait(min(1.0, left))
         if self._ended is not None:
@@ -118,7 +124,9 @@ class Poller:
         if not is_over:
             ending = ". Still trying" if self.is_ready else ". Still trying, and ready() waits"
             # A detail of the service is a sentence.
-            error.message = error.message[:-1] + ending if error.message.endswith(".") else error.message + ending
+            error.message = (
+                error.message[:-1] + ending if error.message.endswith(".") else error.message + ending
+            )
         self._reports.error(error)
         if is_over:
             self.end(error)

@@ -1,4 +1,7 @@
-"""Brings a store up to the service's version. `poller.py` repeats that; `body.py` checks each answer before it is applied."""
+"""
+Brings a store up to the service's version. `poller.py` repeats that; `body.py` checks each answer before it
+is applied.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ class _Page(NamedTuple):
 
 class Sync:
     """
-    The served store changes only after an answer, or all pages of a walk, were read and checked. The version is set after
-    that; the next poll sends it, which acknowledges it. One thread polls.
+    The served store changes only after an answer, or all pages of a walk, were read and checked. The version
+    is set after that; the next poll sends it, which acknowledges it. One thread polls.
     """
 
     def __init__(
@@ -81,8 +84,8 @@ class Sync:
 
     def resume(self, kept: Kept) -> None:
         """
-        Continues from what an earlier process held. If it may be incomplete, it is served and the next poll takes a
-        snapshot; otherwise the next poll asks for a delta.
+        Continues from what an earlier process held. If it may be incomplete, it is served and the next poll
+        takes a snapshot; otherwise the next poll asks for a delta.
         """
         self._served.is_partial = not kept.is_whole
         self._served.store = kept.store
@@ -91,9 +94,7 @@ class Sync:
         self._features = kept.features
         self._is_resumed = True
 
-    @property
-    def hold_seconds(self) -> int:
-        return self._hold.in_use
+    hold_seconds = property(lambda self: self._hold.in_use)
 
     @property
     def life_ms(self) -> Optional[float]:
@@ -126,7 +127,8 @@ class Sync:
         received_at = self._world.monotonic()
         self._hold.answered(received_at)
         if self._is_resumed and answer.workspace_id != self._workspace_id:
-            # The same project id in another workspace: what the earlier process left belongs to something else.
+            # The same project id in another workspace: what the earlier process left belongs to something
+            # else.
             self._forget()
             return self._seed()
         answered_at = self._check(answer, heard, sent_at)
@@ -138,8 +140,8 @@ class Sync:
         is_newer = any(name not in self._features for name in answer.features)
         if answer.changes is None or is_newer:
             return self._reseed(self._page(None), heard.waits, version)
-        # An answer that is older than its request came from a cache, also its time. None confirms keys for later than
-        # its receipt.
+        # An answer that is older than its request came from a cache, also its time. None confirms keys for
+        # later than its receipt.
         late = answered_at < sent_at
         confirmed_at = answered_at if late else min(sent_at + answer.held_ms, received_at)
         with self.changing:
@@ -207,8 +209,9 @@ class Sync:
 
     def _walk(self, first: _Page) -> bool:
         """
-        Walks through the pages and replaces the served store. The whole counts as confirmed when the walk began, which is
-        the time of its version: a later page may have been read that early. Returns whether there was more than one page.
+        Walks through the pages and replaces the served store. The whole counts as confirmed when the walk
+        began, which is the time of its version: a later page may have been read that early. Returns whether
+        there was more than one page.
         """
         served = self._served
         pages = Pages(

@@ -11,7 +11,8 @@ from ..wire.parse import is_shallow, to_json
 
 #: A complete RFC 3339 timestamp: one without a zone would be read in the zone of this machine.
 _timestamp = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
+    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )
 #: Limits are flat. A value deeper than this is not a limit, also not of a newer service.
 _LIMITS_DEPTH_MAX = 4
@@ -98,7 +99,11 @@ def read_digest(text: Any) -> Optional[bytes]:
         return None
     try:
         digest = binascii.a2b_base64(text)
-        return digest if len(digest) == 32 and binascii.b2a_base64(digest, newline=False).decode() == text else None
+        return (
+            digest
+            if len(digest) == 32 and binascii.b2a_base64(digest, newline=False).decode() == text
+            else None
+        )
     except ValueError:
         return None
 

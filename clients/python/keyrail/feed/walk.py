@@ -16,8 +16,8 @@ from .values import Unreadable
 _PAGE_FLOOR_MS = 20.0
 #: A walk with more empty pages than this makes no progress.
 _EMPTY_PAGES_MAX = 64
-#: The pages that any walk may have, plus one for every `_KEYS_A_PAGE` keys that the node may hold. A page of 4 MiB with the
-#: largest keys has 250 of them.
+#: The pages that any walk may have, plus one for every `_KEYS_A_PAGE` keys that the node may hold. A page of
+#: 4 MiB with the largest keys has 250 of them.
 _PAGES_MAX = 2_000
 _KEYS_A_PAGE = 100
 
@@ -101,8 +101,9 @@ class Walk:
 
 class _Guard:
     """
-    Ensures that a walk ends: key ids rise from page to page, no cursor repeats, and the number of pages is limited.
-    Otherwise a service that repeats itself would keep the node busy, without an error, until its keys are stale.
+    Ensures that a walk ends: key ids rise from page to page, no cursor repeats, and the number of pages is
+    limited. Otherwise a service that repeats itself would keep the node busy, without an error, until its
+    keys are stale.
     """
 
     def __init__(self, first: Snapshot, keys_max: int) -> None:

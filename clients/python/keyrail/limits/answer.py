@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 from ..errors import KeyrailError, passing
-from ..wire.parse import is_number
+from ..wire.parse import as_number
 
 _names = ("RateLimit-Policy", "RateLimit", "Retry-After")
 _printable = re.compile(r"[\x20-\x7e]+")
@@ -35,8 +35,9 @@ def read_answer(answer: Dict[str, Any]) -> CheckAnswer:
     denied_by = answer.get("denied_by")
     if not isinstance(denied_by, list) or not all(isinstance(each, str) for each in denied_by):
         raise bad_answer("denied_by")
-    wait: Optional[Any] = answer.get("retry_after_ms", False)
-    is_known = wait is None or (is_number(wait) and 0 < wait < float("inf"))
+    given = answer.get("retry_after_ms", False)
+    wait = as_number(given)
+    is_known = given is None or (wait is not None and wait > 0)
     return CheckAnswer(False, denied_by, wait if is_known else False, headers)
 
 

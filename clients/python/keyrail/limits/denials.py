@@ -1,6 +1,6 @@
 """
-Counters that have denied. Until units of a counter can be left again the service would deny again, so it is not called: a
-flood from one customer costs few calls, and no request is denied that would have passed.
+Counters that have denied. Until units of a counter can be left again the service would deny again, so it is
+not called: a flood from one customer costs few calls, and no request is denied that would have passed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Denials:
                 return _remembered(found, now - found.asked_at)
         return None
 
-    def add(self, record: Record, rules: Sequence[Rule], cost: int, asked_at: float, answer: CheckAnswer) -> None:
+    def add(
+        self, record: Record, rules: Sequence[Rule], cost: int, asked_at: float, answer: CheckAnswer
+    ) -> None:
         """`asked_at`: when the request was sent, which is not later than the service's answer."""
         wait = answer.retry_after_ms
         if isinstance(wait, bool):
@@ -69,7 +71,8 @@ class Denials:
         state = answer.headers.get("ratelimit", "")
         at = _only_rule(answer.denied_by, rules)
         if at is None:
-            # With several limits it is unknown which has units left first, so only the same key and cost is denied again.
+            # With several limits it is unknown which has units left first, so only the same key and cost is
+            # denied again.
             name = _whole_of(record, rules)
         else:
             # Another key of the tenant gets only the state of this counter.

@@ -1,6 +1,7 @@
 """
-Charges requests to the limits of their keys, with one call of the service. A key without limits needs none, and neither does
-one that was denied and still has nothing left. No check is repeated, because one without an answer may have been charged.
+Charges requests to the limits of their keys, with one call of the service. A key without limits needs none,
+and neither does one that was denied and still has nothing left. No check is repeated, because one without an
+answer may have been charged.
 """
 
 from __future__ import annotations

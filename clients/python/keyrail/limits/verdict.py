@@ -8,11 +8,15 @@ from ..protect.problem import Problem, make_problem, misused_problem
 
 
 class LimitVerdict(NamedTuple):
-    """Whether a request fits the limits of its key. `bool(verdict)` is `allowed`. Send `headers` with any answer."""
+    """
+    Whether a request fits the limits of its key. `bool(verdict)` is `allowed`. Send `headers` with any
+    answer.
+    """
 
     allowed: bool
-    #: `allowed`; `no_limits`: the key has none; `unchecked`: the service was unavailable, and `on_unavailable` is `allow`,
-    #: or the secret key may not check limits; `rate_limited`; `limits_unavailable`; `misused`.
+    #: `allowed`; `no_limits`: the key has none; `unchecked`: the service was unavailable, and
+    #: `on_unavailable` is `allow`, or the secret key may not check limits; `rate_limited`;
+    #: `limits_unavailable`; `misused`.
     code: str
     #: Names in lower case.
     headers: Dict[str, str]

@@ -18,8 +18,8 @@ class Credential(NamedTuple):
 
 def find_credential(headers: Iterable[Tuple[str, str]], names: Sequence[str]) -> Credential:
     """
-    `names` in lower case: the first header with a key counts. A header with another scheme may serve another purpose, so
-    the key may be in the next one.
+    `names` in lower case: the first header with a key counts. A header with another scheme may serve another
+    purpose, so the key may be in the next one.
     """
     pairs = list(headers)
     first = Credential(None)

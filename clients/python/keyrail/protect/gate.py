@@ -1,5 +1,6 @@
 """
-Protects a route of any framework: checks key, scopes and limits, and counts the request. Refuses what it cannot check.
+Protects a route of any framework: checks key, scopes and limits, and counts the request. Refuses what it
+cannot check.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ class Admission(NamedTuple):
 
 
 class Exchange:
-    """What the gates of one request know of each other, so that it is charged and counted once. One for each request."""
+    """
+    What the gates of one request know of each other, so that it is charged and counted once. One for each
+    request.
+    """
 
     __slots__ = ("charges", "counted")
 
@@ -69,7 +73,9 @@ class Gate:
         if cost is not None and not limits:
             raise ValueError("cost needs limits, which are turned off")
         names = [header] if isinstance(header, str) else list(header)
-        if not names or not all(isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names):
+        if not names or not all(
+            isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names
+        ):
             raise ValueError("header must be a header name, or a list of them")
         self.keyring = keyring
         self.headers = tuple(name.lower() for name in names)
@@ -118,10 +124,15 @@ class Gate:
             verdict = self.keyring.verify(key, scopes=self._scopes or None, env=self._env)
         if verdict.valid:
             return Admission(verdict, {})
-        return Admission(None, {}, to_refusal(verdict, scopes=self._scopes, headers=self.headers, fault=fault))
+        return Admission(
+            None, {}, to_refusal(verdict, scopes=self._scopes, headers=self.headers, fault=fault)
+        )
 
     def _known(self, exchange: Exchange, verdict: Verdict) -> Optional[LimitVerdict]:
-        """The result that needs no further charge: of several costs the highest counts, since nothing gives units back."""
+        """
+        The result that needs no further charge: of several costs the highest counts, since nothing gives
+        units back.
+        """
         if not self._limits:
             return LimitVerdict(True, "no_limits", {})
         charged = exchange.charges.get(self._charge_of(verdict))

@@ -41,7 +41,12 @@ def make_problem(
     scopes: Optional[Sequence[str]] = None,
 ) -> Problem:
     """Never cached, because the next request may get another answer."""
-    body: Dict[str, Any] = {"type": "about:blank", "title": _titles[status], "status": status, "detail": detail}
+    body: Dict[str, Any] = {
+        "type": "about:blank",
+        "title": _titles[status],
+        "status": status,
+        "detail": detail,
+    }
     body["code"] = code
     if scopes is not None:
         body["scopes"] = list(scopes)

@@ -25,8 +25,14 @@ def to_refusal(
     """`headers`: where the key is expected."""
     status = refusal_status(verdict.code)
     detail = _detail_of(verdict, _way_to_send(headers), fault)
-    sent = {"retry-after": _RETRY_AFTER} if status == 503 else {"www-authenticate": _challenge(verdict.code, scopes)}
-    return make_problem(status, verdict.code, detail, sent, scopes if verdict.code == "insufficient_scope" else None)
+    sent = (
+        {"retry-after": _RETRY_AFTER}
+        if status == 503
+        else {"www-authenticate": _challenge(verdict.code, scopes)}
+    )
+    return make_problem(
+        status, verdict.code, detail, sent, scopes if verdict.code == "insufficient_scope" else None
+    )
 
 
 def _challenge(code: str, scopes: Sequence[str]) -> str:
@@ -50,6 +56,7 @@ def _detail_of(verdict: Verdict, way: str, fault: Optional[str]) -> str:
 
 def _way_to_send(headers: Sequence[str]) -> str:
     ways = (
-        'as "Authorization: Bearer <key>"' if name == "authorization" else f"in the header {name}" for name in headers
+        'as "Authorization: Bearer <key>"' if name == "authorization" else f"in the header {name}"
+        for name in headers
     )
     return "send it " + " or ".join(ways) if headers else ""

@@ -16,7 +16,9 @@ _uuid = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 class UsageCounts:
-    """After `entries_max` pairs of hour and key, new pairs are dropped, while existing ones continue to count."""
+    """
+    After `entries_max` pairs of hour and key, new pairs are dropped, while existing ones continue to count.
+    """
 
     def __init__(self, entries_max: int = 100_000) -> None:
         self.dropped = 0

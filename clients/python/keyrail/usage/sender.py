@@ -1,6 +1,6 @@
 """
-Sends counted requests, one report after the other. A report without an acknowledgement is sent again under the same id, so
-that a restart of the service neither loses counts nor counts twice.
+Sends counted requests, one report after the other. A report without an acknowledgement is sent again under
+the same id, so that a restart of the service neither loses counts nor counts twice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..errors import KeyrailError, lasting
 from ..reports import Reports
 from ..service_time import ServiceTime
 from ..wire.call import Answer, Caller
-from ..wire.parse import is_number, parse_members
+from ..wire.parse import as_number, parse_members
 from ..wire.schedule import read_date
 from ..world import World
 from .counts import UsageCounts
@@ -73,8 +73,7 @@ class UsageSender:
         except KeyrailError as error:
             return self._failed(error, report)
         self._learn_from(answer)
-        ignored = parse_members(answer.text).get("ignored")
-        left_out = ignored if is_number(ignored) else 0
+        left_out = as_number(parse_members(answer.text).get("ignored")) or 0
         length = len(report["records"])
         if left_out < length:
             self.reported += _requests_in(report)
@@ -112,7 +111,9 @@ class UsageSender:
         )
 
     def _learn_time(self, timeout_ms: float) -> None:
-        """Asks for the time before the first report, so that the report names hours by the service's clock."""
+        """
+        Asks for the time before the first report, so that the report names hours by the service's clock.
+        """
         try:
             self._learn_from(self._ask("GET", "/v1/healthz", None, (200, 404), timeout_ms))
             self._has_asked_time = True
@@ -121,7 +122,9 @@ class UsageSender:
             pass
 
     def _learn_from(self, answer: Answer) -> None:
-        """The first answer with a time corrects the hours of requests that were counted by this machine's clock."""
+        """
+        The first answer with a time corrects the hours of requests that were counted by this machine's clock.
+        """
         is_first = not self._own_time.is_known and not self._time.is_known
         date = read_date(answer.headers.get("date"))
         if date is not None:
@@ -137,8 +140,8 @@ def _requests_in(report: Optional[Dict[str, Any]]) -> int:
 def _passed_over(ignored: float, records: int) -> KeyrailError:
     return lasting(
         "usage_ignored",
-        f"{ignored} of {records} records of a usage report were ignored: their key is not in this environment, "
-        "or their hour is too old or in the future",
+        f"{ignored} of {records} records of a usage report were ignored: their key is not in this "
+        "environment, or their hour is too old or in the future",
     )
 
 

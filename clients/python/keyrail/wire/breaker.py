@@ -1,6 +1,6 @@
 """
-Limits the wait on a service that hangs. After five calls in a row that timed out, only one call at a time is sent, and the
-others fail at once. Any answer, and any other error, ends that.
+Limits the wait on a service that hangs. After five calls in a row that timed out, only one call at a time is
+sent, and the others fail at once. Any answer, and any other error, ends that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""One exchange with the service, with a deadline, a bounded body and one kind of error. Redirects are refused."""
+"""
+One exchange with the service, with a deadline, a bounded body and one kind of error. Redirects are refused.
+"""
 
 from __future__ import annotations
 
@@ -100,10 +102,11 @@ class Caller:
         if body is not None:
             sent["Content-Type"] = "application/json"
             content = to_json(body).encode("ascii")
+        asked = _Asked(
+            method, target, content, sent, accepts, max_bytes, deadline, abort or Abort(), secret_key
+        )
         try:
-            return self._exchange(
-                what, (method, target, content, sent), accepts, max_bytes, deadline, abort or Abort(), secret_key
-            )
+            return self._exchange(what, asked)
         except KeyrailError:
             if abort is not None and abort.is_set:
                 raise failure.aborted_error(what) from None
@@ -133,47 +136,66 @@ class Caller:
         except (TypeError, ValueError) as error:
             raise lasting("secret_key_invalid", str(error)) from None
 
-    def _exchange(self, what, request, accepts, max_bytes, deadline, abort, secret_key):  # type: ignore[no-untyped-def]
-        method, target, content, headers = request
-        pool = self._pool
+    def _exchange(self, what: str, asked: "_Asked") -> Answer:
+        pool, abort = self._pool, asked.abort
         connection = pool.take() or pool.make()
         is_kept = False
         try:
-            if connection.timed is None:
-                connection.open(deadline)
-            connection.timed.deadline = deadline
             abort.watch(connection)
-            sent = {**headers, **connection.proxy_headers}
-            connection.request(method, connection.base + target, body=content, headers=sent)
+            timed = connection.timed or connection.open(asked.deadline)
+            timed.deadline = asked.deadline
+            abort.watch(connection)
+            headers = {**asked.headers, **connection.proxy_headers}
+            connection.request(
+                asked.method, connection.base + asked.target, body=asked.content, headers=headers
+            )
             response = connection.getresponse()
             names = {name.lower(): value for name, value in response.getheaders()}
-            status = response.status
-            if status in _redirects and status not in accepts:
-                raise failure.redirected_error(what, names.get("location"), self.origin)
-            if status not in accepts:
-                text = _problem_text(response)
+            if response.status not in asked.accepts:
+                text = "" if response.status in _redirects else _problem_text(response)
                 is_kept = _is_whole(response)
-                raise failure.problem_error(
-                    what,
-                    status=status,
-                    text=text,
-                    request_id=names.get("x-request-id", "").replace(secret_key, "[secret key]"),
-                    retry_after_ms=read_retry_after(names.get("retry-after"), self._world.wall()),
-                    secret_key=secret_key,
-                    origin=self.origin,
-                )
-            text = _read_text(response, max_bytes)
+                raise self._refused(what, response.status, names, text, asked.secret_key)
+            text = _read_text(response, asked.max_bytes)
             is_kept = _is_whole(response)
             # JSON never begins with this.
             if text.lstrip().startswith("<"):
                 raise failure.page_error(what, self.origin)
-            return Answer(status, names, text)
+            return Answer(response.status, names, text)
         finally:
             abort.watch(None)
             if is_kept and not abort.is_set:
                 pool.give_back(connection)
             else:
                 connection.drop()
+
+    def _refused(
+        self, what: str, status: int, headers: Mapping[str, str], text: str, secret_key: str
+    ) -> KeyrailError:
+        if status in _redirects:
+            return failure.redirected_error(what, headers.get("location"), self.origin)
+        return failure.problem_error(
+            what,
+            status=status,
+            text=text,
+            request_id=headers.get("x-request-id", "").replace(secret_key, "[secret key]"),
+            retry_after_ms=read_retry_after(headers.get("retry-after"), self._world.wall()),
+            secret_key=secret_key,
+            origin=self.origin,
+        )
+
+
+class _Asked(NamedTuple):
+    """A request as it is sent, and what its answer may be."""
+
+    method: str
+    target: str
+    content: Optional[bytes]
+    headers: Mapping[str, str]
+    accepts: Sequence[int]
+    max_bytes: int
+    deadline: float
+    abort: Abort
+    secret_key: str
 
 
 def _is_whole(response: http.client.HTTPResponse) -> bool:

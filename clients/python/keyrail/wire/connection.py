@@ -1,6 +1,6 @@
 """
-Connections to the service, kept for later calls. An exchange has one deadline, whatever it does: `http.client` alone
-would wait anew for every byte that trickles in.
+Connections to the service, kept for later calls. An exchange has one deadline, whatever it does:
+`http.client` alone would wait anew for every byte that trickles in.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ import socket
 import ssl
 import threading
 import time
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Sequence
 from urllib.parse import SplitResult
 
 from .failure import DeadlinePassed, ProxyFailed
 from .proxy import is_local, proxy_for
 
-#: Less than a service (72 s) and common proxies (60 s) keep a connection: a call on one that is just being closed fails,
-#: and is not repeated, because it may have been executed.
+#: Less than a service (72 s) and common proxies (60 s) keep a connection: a call on one that is just being
+#: closed fails, and is not repeated, because it may have been executed.
 _FREE_SECONDS = 30
 _IDLE_MAX = 16
 
 
 class _TimedSocket:
-    """A socket whose every wait ends at the deadline of the exchange. It has what `http.client` uses of a socket."""
+    """
+    A socket whose every wait ends at the deadline of the exchange. It has what `http.client` uses of a
+    socket.
+    """
 
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self.sock = sock
@@ -100,7 +103,7 @@ class Connection(http.client.HTTPConnection):
         self.timed: Optional[_TimedSocket] = None
         self.free_since = 0.0
 
-    def open(self, deadline: float) -> None:
+    def open(self, deadline: float) -> _TimedSocket:
         """Raises OSError, DeadlinePassed or ProxyFailed."""
         proxy = proxy_for(self._url)
         at = (self.host, self.port) if proxy is None else (proxy.host, proxy.port)
@@ -117,6 +120,7 @@ class Connection(http.client.HTTPConnection):
             if self._is_tls:
                 self.timed.hurry()
                 self.timed.sock = _tls().wrap_socket(sock, server_hostname=self.host)
+            return self.timed
         except BaseException:
             self.drop()
             sock.close()
@@ -177,7 +181,7 @@ def _connect(host: str, port: int, deadline: float) -> socket.socket:
     raise last
 
 
-def _resolve(host: str, port: int, deadline: float) -> List[Tuple[Any, ...]]:
+def _resolve(host: str, port: int, deadline: float) -> Sequence[Any]:
     """A look-up of a name knows no time limit, so it runs in a thread that may be left behind."""
     if is_local(host):
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -1,4 +1,7 @@
-"""Turns every failure of an exchange into a KeyrailError. Foreign texts are cut, and never contain the secret key."""
+"""
+Turns every failure of an exchange into a KeyrailError. Foreign texts are cut, and never contain the secret
+key.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,14 @@ class TooLarge(Exception):
 
 
 def problem_error(
-    what: str, *, status: int, text: str, request_id: str, retry_after_ms: Optional[float], secret_key: str, origin: str
+    what: str,
+    *,
+    status: int,
+    text: str,
+    request_id: str,
+    retry_after_ms: Optional[float],
+    secret_key: str,
+    origin: str,
 ) -> KeyrailError:
     """The error for an unexpected status, with the contents of its problem document (RFC 9457)."""
     # Before cutting, which could leave half a secret.
@@ -76,7 +86,10 @@ def _reason(error: BaseException, origin: str) -> "tuple[str, str]":
         return "ECONNREFUSED", ", nothing listens there"
     if isinstance(error, (ConnectionResetError, http.client.RemoteDisconnected)):
         is_http = origin.startswith("http:")
-        return "ECONNRESET", ", it closed the connection: if it serves https, url must say so" if is_http else ""
+        return (
+            "ECONNRESET",
+            ", it closed the connection: if it serves https, url must say so" if is_http else "",
+        )
     if isinstance(error, OSError) and error.errno is not None:
         return errno.errorcode.get(error.errno, type(error).__name__), ""
     return type(error).__name__, ""
@@ -100,8 +113,8 @@ def redirected_error(what: str, location: Optional[str], origin: str) -> Keyrail
 def page_error(what: str, origin: str) -> KeyrailError:
     return passing(
         "bad_response",
-        f"{what} was answered with an HTML page by {origin}: a login page or proxy is in front of the service, "
-        "or url is wrong",
+        f"{what} was answered with an HTML page by {origin}: a login page or proxy is in front of the "
+        "service, or url is wrong",
     )
 
 

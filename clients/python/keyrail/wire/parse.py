@@ -6,7 +6,8 @@ import json
 import math
 from typing import Any, Dict, Optional
 
-#: No number of the service has more digits. Python's time for reading an integer grows with the square of its digits.
+#: No number of the service has more digits. Python's time for reading an integer grows with the square of its
+#: digits.
 _DIGITS_MAX = 400
 _SAFE_MAX = 2**53 - 1
 
@@ -24,7 +25,10 @@ _decoder = json.JSONDecoder(parse_int=_read_int, parse_constant=_refuse)
 
 
 def parse_json(text: str) -> Any:
-    """None if the text is not JSON, or too deep to be read. No body of the service is null, so readers reject it."""
+    """
+    None if the text is not JSON, or too deep to be read. No body of the service is null, so readers reject
+    it.
+    """
     try:
         return _decoder.decode(text)
     except (ValueError, RecursionError):
@@ -43,7 +47,9 @@ def to_json(value: Any) -> str:
 
 
 def as_integer(value: Any) -> Optional[int]:
-    """JSON has one kind of number: 7.0 is 7. None for anything else, and beyond what every client holds exactly."""
+    """
+    JSON has one kind of number: 7.0 is 7. None for anything else, and beyond what every client holds exactly.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
@@ -51,9 +57,10 @@ def as_integer(value: Any) -> Optional[int]:
     return value if isinstance(value, int) and -_SAFE_MAX <= value <= _SAFE_MAX else None
 
 
-def is_number(value: Any) -> bool:
-    """Also beyond what a float holds; not `true`, which Python counts as 1."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def as_number(value: Any) -> Optional[float]:
+    """None for anything else, and for `true`, which Python counts as 1."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and abs(value) < float("inf") else None
 
 
 def is_shallow(value: Any, levels: int) -> bool:

@@ -1,4 +1,6 @@
-"""When to send a failed request again. Pure functions; times in milliseconds, `random` returns 0 to below 1."""
+"""
+When to send a failed request again. Pure functions; times in milliseconds, `random` returns 0 to below 1.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,10 @@ def delay_after_error(
     life_ms: Optional[float] = None,
 ) -> float:
     """
-    Exponential with full jitter, at most one interval; longer only if the service asks for it. Never longer than the life
-    that is left allows. `life_ms` is None if there is nothing that goes stale.
+    Exponential with full jitter, at most one interval; longer only if the service asks for it. Never longer
+    than the life that is left allows. `life_ms` is None if there is nothing that goes stale.
     """
-    cap = min(poll_interval_ms, _FIRST_BACKOFF_MS * 2 ** min(failures - 1, 16))
+    cap = min(poll_interval_ms, _FIRST_BACKOFF_MS * 2.0 ** min(failures - 1, 16))
     wanted = max(FLOOR_MS, random() * cap, min(retry_after_ms or 0.0, _RETRY_AFTER_MAX_MS))
     if life_ms is None:
         return wanted
@@ -35,8 +37,8 @@ def delay_after_error(
 
 def most_delay(life_ms: float, poll_interval_ms: float) -> float:
     """
-    Half of the life that is left, so that another attempt fits, and one interval when the keys are stale. The halves of
-    the last second would be a burst of requests, from a whole fleet at once.
+    Half of the life that is left, so that another attempt fits, and one interval when the keys are stale. The
+    halves of the last second would be a burst of requests, from a whole fleet at once.
     """
     return max(_FIRST_BACKOFF_MS, life_ms / 2) if life_ms > 0 else poll_interval_ms
 
