@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { archiveOf } from '@keyrail/contract/packages'
+import { archiveOf, folderOf, guardFileOf } from '@keyrail/contract/packages'
 import { list } from 'tar'
 import manifest from '../contract/package.json' with { type: 'json' }
 import { declareTypes as declareEmbed } from '../embed/build.ts'
@@ -27,7 +27,9 @@ test('the archives have the same bytes whenever they are made, whatever the umas
   after(() => process.umask(umask))
   const second = await written('second')
   process.umask(umask)
-  const names = [archiveOf('embed'), archiveOf('guard'), archiveOf('sdk')]
+  const archives = (['sdk', 'embed', 'guard', 'go', 'python'] as const).map(archiveOf)
+  const files = readdirSync(join(checkout, 'deploy/guard')).map(guardFileOf)
+  const names = [...archives, ...files].toSorted()
   for (const folder of [first, second]) assert.deepEqual(readdirSync(folder).toSorted(), names)
   for (const name of names)
     assert.ok(readFileSync(join(first, name)).equals(readFileSync(join(second, name))))
@@ -62,6 +64,25 @@ test('npx runs the guard from its archive, which is one file without dependencie
   const { status, stderr } = run()
   assert.equal(status, 1)
   assert.match(stderr, /^Error: KEYRAIL_SECRET_KEY is not set$/m)
+})
+
+const pathsIn = async (file: string) => {
+  const paths: string[] = []
+  await list({ file, onReadEntry: entry => void paths.push(entry.path) })
+  return paths
+}
+
+test('the archive of a client has its sources, page and license, and nothing of its tests', async () => {
+  const folder = await written('clients')
+  for (const [name, needed] of [
+    ['go', ['go.mod', 'keys.go', 'README.md', 'LICENSE']],
+    ['python', ['pyproject.toml', 'keyrail/__init__.py', 'keyrail/py.typed', 'README.md', 'LICENSE']],
+  ] as const) {
+    const paths = await pathsIn(join(folder, archiveOf(name)))
+    for (const path of needed) assert.ok(paths.includes(`${folderOf(name)}/${path}`), path)
+    const odd = paths.filter(path => /test|driver|__pycache__|conformance/.test(path))
+    assert.deepEqual(odd, [], name)
+  }
 })
 
 test('the archive of the widget has what its package.json names', async () => {

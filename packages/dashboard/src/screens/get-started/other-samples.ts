@@ -59,7 +59,7 @@ import (
 	"log"
 	"net/http"
 
-	"${goModule}"
+	keyrail "${goModule}"
 )
 
 func main() {
@@ -98,14 +98,18 @@ pip install ${url}/packages/${archiveOf('python')} fastapi uvicorn`,
     name: 'server.py',
     code: `from fastapi import Depends, FastAPI
 from keyrail import Keyring, Verdict
-from keyrail.fastapi import require_key
+from keyrail.fastapi import RequireKey, install
 
-keys = Keyring(url="${url}", project="${projectId}")
 app = FastAPI()
+install(app)
+require_key = RequireKey(Keyring(
+    url="${url}",
+    project="${projectId}",
+))
 
 
 @app.get("/payments")
-def payments(key: Verdict = Depends(require_key(keys))):
+def payments(key: Verdict = Depends(require_key)):
     return {"customer": key.external_id}`,
   },
   inTerminal(
