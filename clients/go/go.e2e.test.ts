@@ -126,7 +126,7 @@ describe('the program of the page, beside a service', () => {
     assert.equal(await used(), 6)
   })
 
-  test('without the service keys go on until they are stale, and a new process reads them from disk', async () => {
+  test('without the service keys go on until they are stale, and a new process has its disk', async () => {
     const { key } = await issue()
     await until(async () => (await passes(first, key)) && (await passes(brief, key)), 'both know the key')
     await service.kill()
