@@ -34,8 +34,8 @@ type Options struct {
 	PollInterval time.Duration
 	// MaxKeys is how many keys may be held, 1 to 10,000,000. Default: 1,000,000.
 	MaxKeys int
-	// OnError receives every error outside of a request, one at a time for each part; it must not block.
-	// Default: the first of each code is logged.
+	// OnError receives every error outside of a request. It must not block, and must not call Close. Default:
+	// the first of each code is logged.
 	OnError func(*Error)
 	// HTTPClient makes the calls. Default: one with the proxy of the environment. Its CheckRedirect and Jar
 	// are not used.

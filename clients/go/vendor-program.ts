@@ -10,7 +10,7 @@ import { until } from '../../packages/server/test/until.ts'
  */
 export const goEnv = { ...process.env, GOFLAGS: '-mod=mod', GOPROXY: 'off', GOTOOLCHAIN: 'local' }
 
-export interface Heard {
+interface Heard {
   status: number
   headers: Headers
   text: string
