@@ -117,6 +117,7 @@ class Disk(unittest.TestCase):
         self.world.wall = lambda: 1_800_000_000_000 + 30_000  # type: ignore[method-assign]
         resumed = self.load()
         self.assertEqual(resumed and resumed.is_fresh, False)
+        self.world.at -= 120_000
         self.world.wall = lambda: 1_700_000_000_000  # type: ignore[method-assign]
         resumed = self.load()
         self.assertEqual(resumed and resumed.is_fresh, False)

@@ -1,6 +1,7 @@
 import socket
 import threading
 import time
+import tracemalloc
 import unittest
 import zlib
 from typing import Any, Callable, List
@@ -89,7 +90,11 @@ class Wire(unittest.TestCase):
         packed = bomb.compress(bytes(50_000_000)) + bomb.flush()
         length = f"Content-Length: {len(packed)}\r\n\r\n".encode()
         zipped = HEAD + b"Content-Encoding: gzip\r\n" + length + packed
-        self.assertEqual(self.code_of(self.caller(lambda each: each.sendall(zipped))), "response_too_large")
+        caller = self.caller(lambda each: each.sendall(zipped))
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        self.assertEqual(self.code_of(caller), "response_too_large")
+        self.assertLess(tracemalloc.get_traced_memory()[1], 5_000_000)
         plain = HEAD + b"Content-Length: 1001\r\n\r\n" + bytes(1001)
         self.assertEqual(self.code_of(self.caller(lambda each: each.sendall(plain))), "response_too_large")
 
