@@ -9,7 +9,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Callable, Dict, Iterable, Optional, Union
 
 from . import lifetime
-from .errors import lasting
+from .errors import as_keyrail_error, lasting
 from .limits.verdict import LimitVerdict
 from .node import Node
 from .options import read_settings
@@ -232,7 +232,11 @@ class Keyring:
         # At random, so that nodes that start together do not report together.
         delay = interval * (0.5 + 0.5 * node.world.random())
         while not wake.wait(delay / 1000):
-            self.flush()
+            try:
+                self.flush()
+            except Exception as error:
+                # Of this package alone: the counts stay, and the next report may succeed.
+                node.reports.error(as_keyrail_error(error))
             failures = node.sender.failures
             delay = interval
             if failures > 0:

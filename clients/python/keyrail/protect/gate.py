@@ -11,7 +11,7 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, 
 
 from ..keyring import Keyring
 from ..limits.limiter import read_cost
-from ..limits.verdict import LimitVerdict
+from ..limits.verdict import LimitVerdict, unavailable
 from ..verdict import REFUSED, Verdict
 from .credential import find_credential
 from .problem import Problem
@@ -28,6 +28,15 @@ class Admission(NamedTuple):
     #: The remaining limits, names in lower case; send them with the answer.
     headers: Dict[str, str]
     refusal: Optional[Problem] = None
+
+
+async def _in_thread(keyring: Keyring, verdict: Verdict, cost: int) -> LimitVerdict:
+    try:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(keyring.executor, keyring.limit, verdict, cost)
+    except RuntimeError:
+        # The keyring was closed meanwhile.
+        return unavailable()
 
 
 class Exchange:
@@ -111,8 +120,7 @@ class Gate:
             cost = self._left_of(exchange, verdict)
             limited = keyring.limit_here(verdict, cost)
             if limited is None:
-                loop = asyncio.get_running_loop()
-                limited = await loop.run_in_executor(keyring.executor, keyring.limit, verdict, cost)
+                limited = await _in_thread(keyring, verdict, cost)
         return self._conclude(exchange, verdict, limited)
 
     def _judge(self, headers: Headers) -> Admission:
