@@ -42,11 +42,11 @@ const env = {
 const run = promisify(execFile)
 // The service is in this process, and answers meanwhile.
 const shell = async (cwd: string, code: string): Promise<string> =>
-  (await run('bash', ['-euc', code], { cwd, env })).stdout
+  (await run('sh', ['-euc', code], { cwd, env })).stdout
 
 /** Starts what runs until its process group is ended. */
 function start(cwd: string, code: string): { output: () => string } {
-  const child = spawn('bash', ['-euc', code], { cwd, env, detached: true })
+  const child = spawn('sh', ['-euc', code], { cwd, env, detached: true })
   const ended = once(child, 'exit')
   let output = ''
   for (const stream of [child.stdout, child.stderr])

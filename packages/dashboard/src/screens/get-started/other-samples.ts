@@ -115,7 +115,7 @@ def payments(key: Verdict = Depends(require_key)):
   inTerminal(
     'Start the server in that folder.',
     'To start',
-    `${withSettings}\nuvicorn server:app --port 3000`,
+    `${withSettings}\npython3 -m uvicorn server:app --port 3000`,
   ),
 ]
 
