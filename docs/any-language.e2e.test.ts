@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,9 @@ import { promisify } from 'node:util'
 import { refusalStatus, serviceVerdicts } from '@keyrail/contract/verdicts'
 import { KeyVerify } from '@keyrail/contract/verify'
 import { serviceBudgets } from '../packages/server/src/platform/budgets.ts'
+import { freePort } from '../packages/server/test/free-port.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
+import { until } from '../packages/server/test/until.ts'
 import { issueKey, makeSecretKey, makeTenant, makeVendor } from '../packages/server/test/vendor.ts'
 import { monthly } from '../packages/server/test/verifying.ts'
 import { codeBlocks, figuresMissing, readDocument, section, tableOf } from './documents.ts'
@@ -77,6 +80,116 @@ for (const { language, command } of [
     assert.equal(await said(), 'revoked_key')
   })
 }
+
+const samples = codeBlocks(section(page, 'The same in each'))
+const sampleOf = (language: string): string =>
+  samples.find(block => block.language === language)?.text ?? assert.fail(language)
+const client = (name: string) => join(import.meta.dirname, '..', 'clients', name)
+
+/** Asks the program of a sample with a key, without one, and with one that lacks the scope. */
+async function answersOf(program: string, args: readonly string[], more: Record<string, string>) {
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    KEYRAIL_URL: address,
+    KEYRAIL_SECRET_KEY: node.key,
+    KEYRAIL_PROJECT: vendor.projectId,
+  }
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: { ...env, LISTEN: String(port), ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', chunk => {
+      output += chunk
+    })
+  const ask = async (key?: string) => {
+    const headers = { ...(key !== undefined && { authorization: `Bearer ${key}` }) }
+    const answer = await fetch(`http://127.0.0.1:${port}/orders`, { headers }).catch(() => null)
+    return answer === null ? null : [answer.status, (await answer.text()).trim()]
+  }
+  try {
+    const { key } = await issue()
+    const lacking = await issue({ scopes: [] })
+    const passes = async () => (await ask(key))?.[0] === 200
+    await until(passes, 'a request passes', 1_200).catch(error => assert.fail(`${error}: ${output}`))
+    const statusOf = async (one?: string) => (await ask(one))?.[0]
+    return [await ask(key), await statusOf(), await statusOf(lacking.key)]
+  } finally {
+    child.kill('SIGKILL')
+    await ended
+  }
+}
+
+test('the Go of the page protects a route', async () => {
+  const text = `package main
+
+import (
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+
+	keyrail "github.com/keyrail/keyrail/clients/go"
+)
+
+func main() {
+${sampleOf('go')}
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("LISTEN"), nil))
+}
+`
+  const module = mkdtempSync(join(folder, 'module-'))
+  writeFileSync(join(module, 'main.go'), text)
+  const go = { cwd: module, env: { ...process.env, GOPROXY: 'off', GOFLAGS: '-mod=mod' } }
+  const named = 'github.com/keyrail/keyrail/clients/go'
+  await run('go', ['mod', 'init', 'orders'], go)
+  await run('go', ['mod', 'edit', `-require=${named}@v0.1.0`, `-replace=${named}=${client('go')}`], go)
+  await run('go', ['build', '-o', 'orders', '.'], go)
+  assert.deepEqual(await answersOf(join(module, 'orders'), [], {}), [[200, 'acme'], 401, 403])
+})
+
+test('the Python of the page protects a route', async () => {
+  const text = `import os, uvicorn
+from fastapi import Depends, FastAPI
+from keyrail import Keyring, Verdict
+from keyrail.fastapi import RequireKey, install
+
+${sampleOf('python')}
+
+uvicorn.run(app, port=int(os.environ["LISTEN"]))
+`
+  writeFileSync(join(folder, 'orders.py'), text)
+  const more = { PYTHONPATH: client('python'), PYTHONDONTWRITEBYTECODE: '1' }
+  assert.deepEqual(await answersOf('/usr/bin/python3', ['orders.py'], more), [[200, '"acme"'], 401, 403])
+})
+
+test('what the page shows of nginx and Envoy stands in their files', () => {
+  for (const [language, file] of [
+    ['nginx', 'nginx.conf'],
+    ['yaml', 'envoy.yaml'],
+  ] as const) {
+    const lines = new Set(
+      readDocument(`deploy/guard/${file}`)
+        .split('\n')
+        .map(line => line.trim()),
+    )
+    for (const line of sampleOf(language)
+      .split('\n')
+      .map(one => one.trim()))
+      assert.ok(lines.has(line) || line === 'location /orders {', `${file}: ${line}`)
+  }
+})
+
+test('the samples of the README are those of the page', () => {
+  const readme = codeBlocks(readDocument('README.md'))
+  for (const language of ['go', 'python']) {
+    const text = readme.find(block => block.language === language)?.text ?? ''
+    for (const line of text.split('\n')) assert.ok(sampleOf(language).includes(line), line)
+  }
+})
 
 test('the table of verdicts has those of the contract, in order, each with its status', () => {
   const rows = tableOf(section(page, 'Verdicts'))
