@@ -115,7 +115,7 @@ async function answersOf(program: string, args: readonly string[], more: Record<
     const { key } = await issue()
     const lacking = await issue({ scopes: [] })
     const passes = async () => (await ask(key))?.[0] === 200
-    await until(passes, 'a request passes', 1_200).catch(error => assert.fail(`${error}: ${output}`))
+    await until(passes, 'a request passes').catch(error => assert.fail(`${error}: ${output}`))
     const statusOf = async (one?: string) => (await ask(one))?.[0]
     return [await ask(key), await statusOf(), await statusOf(lacking.key)]
   } finally {

@@ -29,7 +29,7 @@ const run = promisify(execFile)
 export const runPython = async (args: readonly string[], env: Record<string, string> = {}): Promise<string> =>
   (await run(python, args, { cwd: source, env: environment(env), maxBuffer: 16 * 1024 * 1024 })).stdout
 
-export interface Answer {
+interface Answer {
   status: number
   headers: Headers
   text: string

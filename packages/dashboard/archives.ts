@@ -15,8 +15,14 @@ const packages = [
 
 /** Clients in other languages, which are their sources, without what only tests need. */
 const clients = [
-  { name: 'go', isPart: (path: string) => /^(?:[a-z_]+\.go|go\.mod)$/.test(path) && !path.endsWith('_test.go') },
-  { name: 'python', isPart: (path: string) => /^(?:pyproject\.toml|keyrail\/[a-z_/]+\.(?:py|typed))$/.test(path) },
+  {
+    name: 'go',
+    isPart: (path: string) => /^(?:[a-z_]+\.go|go\.mod)$/.test(path) && !path.endsWith('_test.go'),
+  },
+  {
+    name: 'python',
+    isPart: (path: string) => /^(?:pyproject\.toml|keyrail\/[a-z_/]+\.(?:py|typed))$/.test(path),
+  },
 ] as const
 
 /** What npm puts into each archive, beside `dist`. */
@@ -35,7 +41,11 @@ export async function writeArchives(checkout: string, into: string): Promise<voi
     const files = readdirSync(cwd, { recursive: true, encoding: 'utf8' }).filter(isPart).toSorted()
     const work = join(into, '.package')
     for (const file of [...files, 'README.md', 'LICENSE']) cpSync(join(cwd, file), join(work, file))
-    await pack(work, { file: join(out, archiveOf(name)), prefix: folderOf(name) }, readdirSync(work).toSorted())
+    await pack(
+      work,
+      { file: join(out, archiveOf(name)), prefix: folderOf(name) },
+      readdirSync(work).toSorted(),
+    )
   }
   const guard = join(checkout, 'deploy', 'guard')
   for (const name of readdirSync(guard)) cpSync(join(guard, name), join(out, guardFileOf(name)))

@@ -70,7 +70,10 @@ function tableOf(
   inline: (tokens: Tokens.TableCell['tokens']) => string,
 ): string {
   const row = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td') =>
-    `<tr>${cells.map(({ tokens }) => `<${tag}>${inline(tokens)}</${tag}>`).join('')}</tr>`
+    `<tr>${cells
+      // An empty header heads nothing.
+      .map(({ tokens, text }) => (text === '' ? '<td></td>' : `<${tag}>${inline(tokens)}</${tag}>`))
+      .join('')}</tr>`
   const body = rows.map(cells => row(cells, 'td')).join('\n')
   return `<table>\n<thead>${row(header, 'th')}</thead>\n<tbody>${body}</tbody>\n</table>`
 }

@@ -5,7 +5,9 @@ import { render } from './render.ts'
 const html = (markdown: string) => render(markdown, 'docs/page.md', new Map()).html
 
 test('named blocks of code that follow each other are tabs, the first one chosen', () => {
-  const shown = html('Text.\n\n```sh curl\ncurl a\n```\n\n```go Go\nfunc b()\n```\n\n```python Python\nc()\n```\n\nMore.')
+  const shown = html(
+    'Text.\n\n```sh curl\ncurl a\n```\n\n```go Go\nfunc b()\n```\n\n```python Python\nc()\n```\n\nMore.',
+  )
   assert.equal(shown.match(/class="tabs"/g)?.length, 1)
   assert.deepEqual(
     [...shown.matchAll(/<label for="([^"]+)">(\w+)<\/label>/g)].map(([, id, name]) => [id, name]),
@@ -28,6 +30,10 @@ test('text between blocks ends the tabs, and one block alone has none', () => {
 })
 
 test('the words of all tabs are found by the search', () => {
-  const { sections } = render('# Page\n\n```sh curl\nalpha\n```\n\n```go Go\nbeta\n```', 'docs/page.md', new Map())
+  const { sections } = render(
+    '# Page\n\n```sh curl\nalpha\n```\n\n```go Go\nbeta\n```',
+    'docs/page.md',
+    new Map(),
+  )
   assert.match(sections.map(({ text }) => text).join(' '), /alpha.*beta/)
 })

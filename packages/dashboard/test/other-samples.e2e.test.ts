@@ -79,7 +79,7 @@ async function isProtected(port: number, output: () => string): Promise<void> {
   const ask = (headers: Record<string, string>) =>
     fetch(`http://127.0.0.1:${port}/payments`, { headers }).catch(() => null)
   const passes = async () => (await ask({ authorization: `Bearer ${key}` }))?.status === 200
-  await until(passes, 'a request passes', 1_200).catch(error => assert.fail(`${error}: ${output()}`))
+  await until(passes, 'a request passes').catch(error => assert.fail(`${error}: ${output()}`))
   assert.equal((await ask({}))?.status, 401)
 }
 
@@ -117,7 +117,7 @@ test('nginx and the guard run as they are shown', async () => {
   const npx = samples.find(({ name }) => name === 'nginx')?.steps.find(({ code }) => code.includes('npx'))
   appendFileSync(join(folder, '.env'), `\nGUARD_LISTEN=127.0.0.1:${guard}\n`)
   const started = start(folder, npx?.code ?? '')
-  await until(() => started.output().includes('answers at'), started.output(), 1_200)
+  await until(() => started.output().includes('answers at'), 'the guard answers')
   const site = readFileSync(join(folder, 'keyrail.conf'), 'utf8')
     .replace('127.0.0.1:8070', `127.0.0.1:${guard}`)
     .replace('127.0.0.1:3000', `127.0.0.1:${api.port}`)

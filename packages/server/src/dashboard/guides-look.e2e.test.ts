@@ -26,6 +26,21 @@ test('a reader searches the guides and opens the section that was found', async 
   await visit.leave()
 })
 
+test('a reader chooses a language once, by keyboard, and sees every sample in it', async () => {
+  const visit = await stage.visit('/guides/any-language')
+  const { page } = visit
+  const shown = () => page.locator('.tabs pre:visible').allTextContents()
+  assert.match((await shown())[0] ?? '', /^curl /)
+  await page.getByRole('radio', { name: 'curl' }).focus()
+  await page.keyboard.press('ArrowRight')
+  for (const text of await shown()) assert.match(text, /keyrail/i)
+  assert.match((await shown())[0] ?? '', /keyrail\.Open/)
+  assert.match((await shown())[1] ?? '', /go mod edit/)
+  await page.getByText('Python', { exact: true }).first().click()
+  assert.match((await shown())[1] ?? '', /pip install/)
+  await visit.leave()
+})
+
 test('a page of an error leads to the catalogue, and the catalogue to the other guides', async () => {
   const visit = await stage.visit('/errors/not_found')
   await visit.text('Status 404.')
@@ -42,6 +57,7 @@ test('guides are accessible, in light and dark, on small and large screens', asy
   for (const path of [
     '/guides',
     '/guides/getting-started',
+    '/guides/any-language',
     '/guides/configuration',
     '/guides/dashboard',
     '/errors/not_found',

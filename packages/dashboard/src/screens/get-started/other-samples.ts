@@ -54,7 +54,6 @@ go mod edit -require ${goModule}@v0.1.0 -replace ${goModule}=./${folderOf('go')}
     code: `package main
 
 import (
-	"context"
 	"encoding/json"
 	"log"
 	"net/http"
@@ -70,8 +69,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer keys.Close(context.Background())
-
 	payments := func(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(map[string]string{"customer": keyrail.KeyOf(r.Context()).ExternalID})
 	}

@@ -36,7 +36,7 @@ const stops = {
   },
 } as const
 
-export type Stop = keyof typeof stops
+type Stop = keyof typeof stops
 
 /** Where a stop is. The key is dead for the service as soon as it answers; its nodes hear it next. */
 interface Progress {
