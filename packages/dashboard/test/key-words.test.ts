@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Key } from '@keyrail/contract/vendor/keys'
 import fc from 'fast-check'
 import { newDraft } from '../src/components/limit-draft.ts'
 import { faultOfMeta } from '../src/components/meta-text.ts'
+import { changesOf } from '../src/screens/keys/key-changes.ts'
 import { draftLimits, faultOfLimits, readLimits } from '../src/screens/keys/limits-value.ts'
 import { axisOf } from '../src/screens/keys/lives.ts'
 import { mayBeSecret, wholeKeyIn } from '../src/screens/keys/whole-key.ts'
@@ -13,6 +15,11 @@ test('limits survive the editor: inherited, none and own ones', () => {
   assert.equal(faultOfLimits(draftLimits(own)), null)
   const twice = { kind: 'own', rules: [newDraft([]), newDraft([])] } as const
   assert.match(faultOfLimits(twice) ?? '', /Fix the marked fields/)
+})
+
+test('a key of a service that knows no pauses is not paused', () => {
+  const key = { revoked_at: null, expires_at: null } as Key
+  assert.deepEqual(changesOf(key, false), ['edit', 'rotate', 'pause', 'revoke'])
 })
 
 test('invalid JSON has a line with its fault, in any browser', () => {

@@ -160,13 +160,13 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
               { label: 'Revoked', value: <RelativeTime at={revoked_at} /> },
               { label: 'Reason', value: revoked_reason ?? 'None given' },
             ]),
-        ...(disabled_at === null
-          ? []
-          : [
+        ...(disabled_at
+          ? [
               { label: 'Paused', value: <RelativeTime at={disabled_at} /> },
               { label: 'Paused by', value: disabled_by === 'tenant' ? 'Your customer' : 'You' },
               { label: 'Reason of the pause', value: disabled_reason ?? 'None given' },
-            ]),
+            ]
+          : []),
         { label: 'Id', copied: key.id },
         {
           label: 'Expires',

@@ -11,7 +11,8 @@ export function stateOf({ revoked_at, disabled_at, expires_at }: Key, now = Date
   if (revoked_at !== null) return 'Revoked'
   const left = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - now
   if (left <= 0) return 'Expired'
-  if (disabled_at !== null) return 'Paused'
+  // A service that is older than the page sends no `disabled_at`.
+  if (disabled_at) return 'Paused'
   return left <= soonMs ? 'Expires soon' : 'Active'
 }
 

@@ -11,7 +11,7 @@ import { DialogForm } from '../../components/form-frames.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Trouble } from '../../components/trouble.tsx'
 import type { KeyDialogProps } from './edit-key.tsx'
-import { titleOf } from './key-words.ts'
+import { stateOf, titleOf } from './key-words.ts'
 import { StopProgress } from './stop-progress.tsx'
 
 /** What a person can do so that nodes refuse a key, in words. */
@@ -53,7 +53,7 @@ interface StopKeyDialogProps extends KeyDialogProps {
 
 export function StopKeyDialog({ of: key, stop, isOpen, onClose }: StopKeyDialogProps) {
   const { ask, isDone } = stops[stop]
-  const isStopped = key.revoked_at !== null || (stop === 'pause' && key.disabled_at !== null)
+  const isStopped = key.revoked_at !== null || (stop === 'pause' && stateOf(key) === 'Paused')
   return (
     <Modal
       opened={isOpen}
