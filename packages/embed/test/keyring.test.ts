@@ -5,6 +5,7 @@ import { test } from 'node:test'
 const source = (name: string) => new URL(`../src/${name}`, import.meta.url).href
 const { EmbedError } = await import(source('client/embed-error.ts'))
 const { createKeyring } = await import(source('widget/keyring.ts'))
+const { pausedBy } = await import(source('widget/key-words.ts'))
 
 test('an answer about the tenant before is not drawn, even if it came first', async () => {
   const answers: ((session: object) => void)[] = []
@@ -70,4 +71,12 @@ test('a client that its page has closed leaves no list loading, and raises no ev
   await keyring.load()
   assert.deepEqual([keyring.shown().trouble?.code, keyring.shown().isLoading], ['closed', false])
   assert.deepEqual(events, [])
+})
+
+test('a pause is shown beside the session of an older process, which names no vendor', () => {
+  const words = { text: (name: string, values: object = {}) => `${name} ${JSON.stringify(values)}` }
+  const at = { words, keyring: { shown: () => ({ session: { can: {} } }) } }
+  const paused = { disabled_at: '2026-01-01T00:00:00.000Z', disabled_by: 'vendor' }
+  assert.equal(pausedBy(paused, at), 'pausedBy {"vendor":""}')
+  assert.equal(pausedBy({}, at), null)
 })

@@ -30,7 +30,8 @@ export function lifeOf(key: EmbedKey, { words, keyring, hasDates }: At): string[
 /** Who has paused a key; null for one that works. A service that is older than the widget pauses none. */
 export function pausedBy({ disabled_at, disabled_by }: EmbedKey, { words, keyring }: At): string | null {
   if (!disabled_at) return null
-  const vendor = keyring.shown().session?.vendor.name ?? ''
+  // Beside a newer process that lists the key, an older one may have sent the session.
+  const vendor = keyring.shown().session?.vendor?.name ?? ''
   return disabled_by === 'tenant' ? words.text('pausedByYou') : words.text('pausedBy', { vendor })
 }
 
