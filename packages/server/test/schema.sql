@@ -42,7 +42,7 @@ table api_keys row level security
   CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)
   CREATE INDEX api_keys_in_project ON public.api_keys USING btree (workspace_id, project_id, is_revoked, id)
   CREATE INDEX api_keys_of_tenant ON public.api_keys USING btree (workspace_id, tenant_id, is_revoked, id)
-  CREATE INDEX api_keys_paused ON public.api_keys USING btree (workspace_id, env, id) WHERE (disabled_at IS NOT NULL)
+  CREATE INDEX api_keys_paused ON public.api_keys USING btree (workspace_id, env, id) WHERE ((disabled_at IS NOT NULL) AND (NOT is_revoked))
   CREATE INDEX api_keys_unrevoked_by_expiry ON public.api_keys USING btree (workspace_id, env, expires_at, id) WHERE (revoked_at IS NULL)
   CREATE UNIQUE INDEX api_keys_lookup_hash_unique ON public.api_keys USING btree (workspace_id, lookup_hash)
   policy api_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)

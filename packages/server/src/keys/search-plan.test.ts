@@ -15,12 +15,13 @@ const { workspaceId, projectId, tenantId } = vendor
 const small = await makeProject(harness, vendor)
 await query(
   `insert into api_keys (workspace_id, id, project_id, tenant_id, env, name, display_prefix, lookup_hash, expires_at,
-     revoked_at, created_at, updated_at)
+     revoked_at, disabled_at, disabled_by, created_at, updated_at)
    select $1, gen_random_uuid(), case when n % 5000 = 7 then $4::uuid else $2::uuid end, $3,
      case when n % 5000 = 0 then 'test' else 'live' end, 'Key ' || n, 'kr_live_' || substr(md5(n::text), 1, 4),
      sha256(n::text::bytea), case n % 10 when 1 then now() - n * interval '1 minute'
        when 2 then now() + n * interval '1 minute' end,
-     case when n % 10 = 3 then now() end, now(), now()
+     case when n % 10 = 3 then now() end, case when n % 10 = 3 or n % 1000 = 4 then now() end,
+     case when n % 10 = 3 or n % 1000 = 4 then 'vendor' end, now(), now()
    from generate_series(1, 100000) n`,
   [workspaceId, projectId, tenantId, small.id],
 )
@@ -91,6 +92,12 @@ const walks: Record<string, { walk: Partial<KeyWalk>; after?: WalkPosition; inde
       index: /by_revocation/,
     },
     'the revoked': { walk: { status: 'revoked', isRevoked: true }, index: /by_revocation/ },
+    'the paused, of which nearly all are revoked': { walk: { status: 'disabled' }, index: /paused/ },
+    'the paused of a project with few keys': {
+      walk: { status: 'disabled', projectId: small.id },
+      index: /paused|in_project/,
+      most: 120,
+    },
     'the expiring': { walk: { order: 'expiring', status: 'expiring' }, index: /by_expiry/ },
     'a later page of the expiring': {
       walk: { order: 'expiring', status: 'expiring' },
