@@ -26,18 +26,20 @@ interface Ages {
   made?: number
   env?: string
   revoked?: boolean
+  paused?: boolean
 }
 /** Makes a key whose times are so many days from now. */
 async function makeKey(vendor: Vendor, name: string, ages: Ages = {}): Promise<string> {
-  const { expires = null, used = null, made = 0, env = 'live', revoked = false } = ages
+  const { expires = null, used = null, made = 0, env = 'live', revoked = false, paused = false } = ages
   const { id } = await issueKey(harness, vendor, { name, env })
   await query(
     `update api_keys set expires_at = service_now() + $2 * interval '1 day', last_used_at = service_now() - $3 * interval '1 day',
        created_at = service_now() - $4 * interval '1 day',
        idle_since = service_now() - greatest(coalesce($3, $4), least(coalesce($3 + 6, $4), $4)) * interval '1 day',
-       revoked_at = case when $5::boolean then service_now() end
+       revoked_at = case when $5::boolean then service_now() end,
+       disabled_at = case when $6::boolean then service_now() end, disabled_by = case when $6::boolean then 'vendor' end
      where id = $1`,
-    [id, expires, used, made, revoked],
+    [id, expires, used, made, revoked, paused],
   )
   return id
 }
@@ -64,6 +66,16 @@ test('keys are counted as active, expiring, unused and endless, by environment',
   for (const name of ['expiring_keys', 'unused_keys'])
     assert.deepEqual(figure(test.needs_attention[name]), [1, false, ['of test']])
   assert.deepEqual(figure(test.needs_attention.endless_keys), [0, false, []])
+})
+
+test('a paused key needs no attention, as its lists leave it out', async () => {
+  const vendor = await makeVendor(harness)
+  await makeKey(vendor, 'soon', { expires: 1, paused: true })
+  await makeKey(vendor, 'unused', { used: 100, made: 200, paused: true })
+  const { active_keys, needs_attention } = await read(vendor)
+  for (const name of ['expiring_keys', 'unused_keys'])
+    assert.deepEqual(figure(needs_attention[name]), [0, false, []], name)
+  assert.equal(active_keys.count, 2)
 })
 
 test('an example has what a person needs to find the key, and at most five are shown', async () => {

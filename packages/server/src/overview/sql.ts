@@ -12,19 +12,24 @@ const looksMax = 10_000
 
 /** Each of these has an index with its rows in its order, which `readInOrder` makes Postgres use. Endless keys are the last by expiry. */
 const ofEnv = 'k.workspace_id = $1 and k.env = $2 and k.revoked_at is null'
+/** A paused key is active, but needs no attention: nothing loses it at its end, and its pause is why it is unused. */
+const isWorking = 'k.disabled_at is null'
 const endless = { rows: `api_keys k where ${ofEnv} and k.expires_at is null`, order: 'k.expires_at, k.id' }
 const ending = {
   rows: `api_keys k where ${ofEnv} and k.expires_at > service_now()`,
   order: 'k.expires_at, k.id',
 }
-const expiring = { ...ending, rows: `${ending.rows} and k.expires_at <= service_now() + interval '14 days'` }
+const expiring = {
+  ...ending,
+  rows: `${ending.rows} and k.expires_at <= service_now() + interval '14 days' and ${isWorking}`,
+}
 
 /** Keys that may be unused, the longest first: `idle_since` may be up to 7 days before the last use. */
 const idle = `(select * from api_keys k where ${ofEnv} and k.idle_since < service_now() - interval '90 days'
      order by k.idle_since, k.id limit ${looksMax})`
 const unused = {
   rows: `${idle} k where ${isActiveSql('k', '(select service_now())')}
-     and coalesce(k.last_used_at, k.idle_since) < (select service_now() - interval '90 days')`,
+     and ${isWorking} and coalesce(k.last_used_at, k.idle_since) < (select service_now() - interval '90 days')`,
   order: 'k.idle_since, k.id',
 }
 
