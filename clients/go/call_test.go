@@ -45,6 +45,15 @@ func TestACallSpeaksHTTP1AlsoToAServiceThatKnowsMore(t *testing.T) {
 	}
 }
 
+func TestAnAddressWithTheWrongSchemeSaysSo(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	_, err := getOf(callerTo(strings.Replace(plain.URL, "http:", "https:", 1)))
+	if err == nil || !strings.Contains(err.Message, "if it serves http, URL must say so") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAnErrorNeverHasTheSecretKey(t *testing.T) {
 	secret := testSecretKey()
 	for name, answer := range map[string]http.HandlerFunc{

@@ -91,7 +91,8 @@ func reasonOf(err error) string {
 	switch {
 	case errors.As(err, &unknownHost):
 		return "the host name cannot be resolved"
-	case errors.As(err, &plain):
+	// net/http has no type for an answer in HTTP before Go 1.22.
+	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "it does not speak TLS: if it serves http, URL must say so"
 	case errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid):
 		return "its certificate is not trusted or belongs to another host"
