@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -10,6 +10,7 @@ import { codeBlocks, section } from '../../docs/documents.ts'
 import { until } from '../../packages/server/test/until.ts'
 import { issueKey, makeSecretKey, makeTenant } from '../../packages/server/test/vendor.ts'
 import { monthly } from '../../packages/server/test/verifying.ts'
+import { serveArchives } from '../archive-stage.ts'
 import { goEnv, type Vendor, VendorPrograms } from './vendor-program.ts'
 
 const here = import.meta.dirname
@@ -25,6 +26,10 @@ test('the package is formatted, has no faults that vet knows, and passes its own
   await run('go', ['vet', './...'], { cwd: here, env: goEnv })
   const { stdout } = await run('go', ['test', '-count=1', './...'], { cwd: here, env: goEnv })
   assert.match(stdout, /^ok\s/)
+})
+
+test('the page of the archive has no link that only a checkout can follow', () => {
+  assert.doesNotMatch(readme, /\]\((?!https:)/)
 })
 
 test('the package needs nothing beyond the standard library, on any system', async () => {
@@ -43,6 +48,7 @@ describe('the program of the page, beside a service', () => {
   let service: Service
   let env: Record<string, string>
   let tenantId: string
+  let archives: Awaited<ReturnType<typeof serveArchives>>
   let first: Vendor
   let brief: Vendor
   before(async () => {
@@ -51,14 +57,12 @@ describe('the program of the page, beside a service', () => {
     const node = await makeSecretKey({ ask }, scene, { preset: 'node', project_ids: [scene.projectId] })
     tenantId = (await makeTenant({ ask }, scene, { external_id: 'acme' })).id
     env = { ...service.env, KEYRAIL_SECRET_KEY: node.key, CACHE_DIR: join(folder, 'keys') }
-    mkdirSync(join(folder, 'third_party'))
-    // As a vendor copies it: without tests.
-    cpSync(here, join(folder, 'third_party/keyrail-go'), {
-      recursive: true,
-      filter: name => !/test\.|\.ts$/.test(name),
-    })
+    archives = await serveArchives()
     spawnSync('go', ['mod', 'init', 'example.com/orders'], { cwd: folder, env: goEnv })
-    await run('bash', ['-ec', sample('Install', 'sh')], { cwd: folder, env: goEnv })
+    await run('bash', ['-ec', sample('Install', 'sh')], {
+      cwd: folder,
+      env: { ...goEnv, KEYRAIL: archives.url },
+    })
     writeFileSync(join(folder, 'main.go'), programs.edited(sample('Use', 'go')))
     await run('go', ['build', '-o', 'orders', '.'], { cwd: folder, env: goEnv })
     first = await programs.start(env)
@@ -67,6 +71,7 @@ describe('the program of the page, beside a service', () => {
   after(async () => {
     await programs.kill()
     await service?.remove()
+    archives?.end()
     rmSync(folder, { recursive: true, force: true })
   })
   const issue = (more: Record<string, unknown> = {}) =>
