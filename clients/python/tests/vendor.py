@@ -10,6 +10,7 @@ import importlib.util
 import signal
 import socket
 import sys
+import threading
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
@@ -29,9 +30,10 @@ def load(path: str) -> Any:
 
 
 def serve_wsgi(application: Any) -> None:
-    # The interpreter ends by itself, and so sends what was counted.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with make_server("127.0.0.1", 0, application, handler_class=Quiet) as server:
+        # The interpreter ends by itself, and so sends what was counted. `sys.exit` here would be lost within a
+        # request: wsgiref catches every exception.
+        signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
         print(f"listens on {server.server_port}", flush=True)
         server.serve_forever(0.05)
 
