@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { keyRefusals, refusalStatus } from '@keyrail/contract/verdicts'
 import { type Service, startService } from '../../deploy/guard-stage.ts'
 import { codeBlocks, readDocument, section, tableOf } from '../../docs/documents.ts'
@@ -10,8 +12,10 @@ import { createKeyring } from '../../packages/sdk/src/index.ts'
 import { drawKey } from '../../packages/sdk/test/keys.ts'
 import { until } from '../../packages/server/test/until.ts'
 import { monthly } from '../../packages/server/test/verifying.ts'
+import { serveArchives } from '../archive-stage.ts'
 import { runPython, source, startVendor, type VendorProgram } from './stage.ts'
 
+const run = promisify(execFile)
 const page = readDocument('clients/python/README.md')
 const blockOf = (heading: string): string =>
   codeBlocks(section(page, heading)).find(({ language }) => language === 'python')?.text ??
@@ -30,6 +34,28 @@ describe('the package', () => {
     await runPython(compile, { PYTHONDONTWRITEBYTECODE: '' }).finally(() =>
       rmSync(cache, { recursive: true }),
     )
+  })
+
+  test('pip installs it as the page says, and the page has no link that only a checkout can follow', async () => {
+    assert.doesNotMatch(page, /\]\((?!https:)/)
+    const install = codeBlocks(section(page, 'Install'))[0]?.text ?? assert.fail('Install')
+    const folder = mkdtempSync(join(tmpdir(), 'keyrail-python-'))
+    const archives = await serveArchives()
+    try {
+      await runPython(['-m', 'venv', '--system-site-packages', folder])
+      const env = { PATH: `${folder}/bin:${process.env.PATH}`, KEYRAIL: archives.url, PYTHONPATH: '' }
+      // The tools of this machine build it: a test takes nothing from a network.
+      const offline = { ...env, PIP_NO_INDEX: '1', PIP_NO_BUILD_ISOLATION: '0', PIP_CONFIG_FILE: '/dev/null' }
+      await run('bash', ['-ec', install], { cwd: folder, env: offline })
+      const said = await run('python', ['-c', 'import keyrail; print(keyrail.__file__)'], {
+        cwd: folder,
+        env,
+      })
+      assert.ok(said.stdout.startsWith(folder), said.stdout)
+    } finally {
+      archives.end()
+      rmSync(folder, { recursive: true })
+    }
   })
 
   test('it has the version of the project', () => {
