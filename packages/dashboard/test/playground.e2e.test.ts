@@ -61,6 +61,7 @@ const shown: Readonly<Record<string, string | RegExp>> = {
   'New key, shown once': /_opens_nothing$/,
   'Edit key': 'Once set, it can only become earlier.',
   'Rotate key': 'The old key still works for',
+  'Pause key': 'are refused until you resume it.',
   'Revoke key': 'This cannot be undone.',
   'Token refused, then renewed': /_opens_nothing$/,
   'Limit of keys reached': 'You have as many keys as you may have.',

@@ -80,8 +80,8 @@ export async function resumeFound(
 
 /** @throws {Refusal} `key_not_active` for a key that has ended: a pause would say that it can come back. */
 async function lockToPause(tx: Tx, found: JudgedKeyRow): Promise<JudgedKeyRow> {
-  const [living, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, found.id)])
-  const row = locked ?? found
+  const [living, row] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, found.id)])
+  if (row === null) throw new Refusal('not_found')
   if (!row.is_active || living.length === 0)
     throw new Refusal('key_not_active', 'A revoked or expired key is neither paused nor resumed.')
   return row

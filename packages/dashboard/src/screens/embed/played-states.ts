@@ -16,6 +16,7 @@ export type PlayedDialog =
   | 'secret'
   | 'edit'
   | 'rotate'
+  | 'pause'
   | 'revoke'
   | 'refused-create'
   | 'refused-rotate'
@@ -175,6 +176,13 @@ export const playedStates = [
     label: 'Rotate key',
     says: 'Both keys work until the overlap ends.',
     opens: 'rotate',
+  },
+  {
+    value: 'pause',
+    group: dialogs,
+    label: 'Pause key',
+    says: 'A customer resumes what a customer paused. Behind the dialog, “Old shop” is paused.',
+    opens: 'pause',
   },
   {
     value: 'revoke',

@@ -26,8 +26,9 @@ export async function openDialog(
   }
   if (dialog === 'edit') return await press('[part=key] [part=button]:first-child')
   if (dialog === 'revoke') return await press('[part=key] [part=button]:last-child')
+  if (dialog === 'pause') return await press('[part=key] [part=button]:nth-last-child(2)')
   if (dialog === 'rotate' || dialog === 'refused-rotate')
-    await press('[part=key] [part=button]:nth-last-child(2)')
+    await press('[part=key] [part=button]:nth-last-child(3)')
   else await press('.head [part~=primary]')
   const form = await at<HTMLFormElement>('dialog form')
   if (dialog === 'create' || dialog === 'rotate') return

@@ -108,6 +108,8 @@ function StopForm({ of: key, stop, onClose }: Omit<StopKeyDialogProps, 'isOpen'>
   async function wait() {
     setProgress({ ...before, isStopped: true, isWaiting: true })
     try {
+      // To wait is to repeat the change, and somebody may have resumed the key.
+      if (stop === 'pause' && (await getKey({ id: key.id })).disabled_at === null) return onClose()
       const { propagation = null } = await call({ id: key.id, query: { wait: 'true' }, body: {} })
       // The service counts from this request; people count from the change.
       const waited_ms = performance.now() - since.current
