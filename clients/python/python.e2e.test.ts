@@ -36,7 +36,7 @@ describe('the package', () => {
     )
   })
 
-  test('pip installs it as the page says, and the page has no link that only a checkout can follow', async () => {
+  test('pip installs it as the page says, and no link of the page needs a checkout', async () => {
     assert.doesNotMatch(page, /\]\((?!https:)/)
     const install = codeBlocks(section(page, 'Install'))[0]?.text ?? assert.fail('Install')
     const folder = mkdtempSync(join(tmpdir(), 'keyrail-python-'))
