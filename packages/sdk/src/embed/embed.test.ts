@@ -23,7 +23,13 @@ test('a token is for the customer that it names, created if need be', async () =
   const session = await sessionOf(token)
   assert.deepEqual(session.tenant, { id: tenantId, external_id: 'org_17', name: 'Globex' })
   assert.deepEqual([session.project.id, session.expires_at], [settings.project, expiresAt])
-  assert.deepEqual(session.can, { read: true, write: false, update: false, key_scopes: ['orders'] })
+  assert.deepEqual(session.can, {
+    read: true,
+    write: false,
+    update: false,
+    pause: false,
+    key_scopes: ['orders'],
+  })
   const known = await keyrail.embed.createToken({ tenantId: vendor.tenantId })
   assert.equal((await sessionOf(known.token)).tenant.id, vendor.tenantId)
 })

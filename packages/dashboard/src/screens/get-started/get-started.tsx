@@ -2,6 +2,7 @@ import { Anchor, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { callSamples } from '../../components/call-samples.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
@@ -10,7 +11,7 @@ import { useHasRole } from '../../session/me.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
 import { factsQuery, isDone } from './facts.ts'
 import { FirstServer } from './first-server.tsx'
-import { customerSamples } from './snippets.ts'
+import { firstAddress } from './snippets.ts'
 import { Steps } from './steps.tsx'
 
 /** A key that this page has just made. */
@@ -87,7 +88,7 @@ export function GetStarted() {
             <CodeBlock
               isWrapped
               label="A request of your customer"
-              samples={customerSamples(made?.text ?? '')}
+              samples={callSamples(firstAddress, made?.text ?? '')}
             />
           </>
         )}

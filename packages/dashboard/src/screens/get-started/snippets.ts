@@ -163,12 +163,5 @@ node --env-file=.env dist/main.js`,
   },
 ]
 
-/** A request of a customer to the API of the vendor. */
-export const customerSamples = (key: string) =>
-  [
-    {
-      name: 'curl',
-      code: `curl http://localhost:3000/payments \\
-  -H 'Authorization: Bearer ${key}'`,
-    },
-  ] as const
+/** Where each of these servers listens, and its route. */
+export const firstAddress = 'http://localhost:3000/payments'

@@ -1,6 +1,7 @@
 import { Anchor, Loader } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { callSamples } from '../../components/call-samples.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyText } from '../../components/copy-text.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
@@ -12,7 +13,7 @@ import { FirstServer } from './first-server.tsx'
 import { ProjectForm, TenantForm } from './forms.tsx'
 import classes from './get-started.module.css'
 import { KeyButton, type MakingProps, SecretKeyButton } from './make-keys.tsx'
-import { customerSamples } from './snippets.ts'
+import { firstAddress } from './snippets.ts'
 
 interface StepsProps extends MakingProps {
   /** The page has made a secret key for the server. */
@@ -101,7 +102,7 @@ export function Steps({ facts, onMade, ...choice }: StepsProps) {
             </p>
             <CodeBlock
               label="A request of your customer"
-              samples={customerSamples('the-key-of-your-customer')}
+              samples={callSamples(firstAddress, 'the-key-of-your-customer')}
             />
             <Waiting>Waiting for the first request…</Waiting>
           </>,

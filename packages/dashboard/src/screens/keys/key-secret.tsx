@@ -1,3 +1,4 @@
+import { callSamples } from '../../components/call-samples.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { SecretDialog } from '../../components/secret-dialog.tsx'
 
@@ -13,8 +14,8 @@ export const KeySecret = ({ secret, title, onClose }: KeySecretProps) => (
     {secret === null ? null : (
       <CodeBlock
         isWrapped
-        label="Try the key"
-        samples={[{ name: 'Try it on your API', code: tryLine(secret) }]}
+        label="Try the key on your API"
+        samples={callSamples('https://YOUR_API/', secret)}
       />
     )}
   </SecretDialog>
@@ -22,6 +23,3 @@ export const KeySecret = ({ secret, title, onClose }: KeySecretProps) => (
 
 const ifLost =
   'Rotate it on its page, with an overlap of 0 hours. That shows you a new key and ends the one that you did not see.'
-
-const tryLine = (secret: string) => `curl https://YOUR_API/ \\
-  -H "Authorization: Bearer ${secret}"`
