@@ -123,10 +123,9 @@ const elsewhere: Readonly<Record<string, string>> = {
 }
 
 test('every route of the vendor plane has exactly one method, whose comment names it', () => {
-  const [opened = '', keys = '', exported = ''] = ['open.ts', 'keys.ts', 'export.ts'].map(name =>
+  const [source = '', exported = ''] = ['open.ts', 'export.ts'].map(name =>
     readFileSync(join(import.meta.dirname, 'admin', name), 'utf8'),
   )
-  const source = opened + keys
   // The compiler compares each name, and the rest of its call, with the contract (`admin/calls.ts`).
   const route = String.raw`([A-Z]+ \/[\w/:.]+)`
   const called = [

@@ -1,7 +1,7 @@
 /** The admin client: manages a workspace. */
 
+export { type Admin, createAdmin } from './admin/create.ts'
 export type { Listing, Page } from './admin/list.ts'
-export { type Admin, createAdmin } from './admin/open.ts'
 export type { AdminOptions, DisableBody, RevokeBody, RotateBody } from './admin/options.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'
 export type * from './admin/types.ts'

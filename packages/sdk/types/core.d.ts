@@ -1425,27 +1425,6 @@ interface IdempotentOptions {
 }
 /** What `createIdempotency` returns, or a `Keyrail`. */
 type IdempotencyOf = OfWhole<'idempotency', Idempotency>;
-/** How a rotation replaces a key. */
-interface RotateBody {
-	/** Hours for which the predecessor stays valid, 0 to 168; 24 by default. */
-	overlapHours?: number;
-}
-/** Why a key is paused. */
-interface DisableBody {
-	/** 1 to 500 characters. */
-	reason?: string;
-}
-/** Why a key is revoked. */
-interface RevokeBody {
-	/** 1 to 500 characters. */
-	reason?: string;
-}
-interface AdminOptions extends ConnectionOptions {
-	/** Time limit of one attempt in ms, 30,000 by default: a revocation that waits for the fleet takes up to 15 s. */
-	timeoutMs?: number | undefined;
-	/** How often a failed call is repeated, if repeating it is safe. 0 to 10, 2 by default. */
-	maxRetries?: number | undefined;
-}
 /** Options of one call, in place of those of the client. */
 interface CallOptions {
 	/** Aborts the call, which rejects with the code `aborted`. */
@@ -1471,15 +1450,27 @@ interface Listing<T> extends AsyncIterable<T> {
 	/** The page that the query names. For the next one, pass `nextCursor` as `cursor`. */
 	page(): Promise<Page<T>>;
 }
-/** Manages a workspace; made by `createAdmin`. Each method names the route that it calls. */
-interface Admin extends ReturnType<typeof openAdmin> {}
-/**
- * Manages a workspace with its secret key. Every call rejects with a `KeyrailError` (`code`, `status`, `requestId`).
- * Tenant ids, also `tenantId` in a query or body, may be given as `external:acme`: the tenant whose `externalId` is `acme`.
- *
- * @throws TypeError naming a missing or wrong option; Error in a browser
- */
-declare function createAdmin(options?: AdminOptions): Admin;
+/** How a rotation replaces a key. */
+interface RotateBody {
+	/** Hours for which the predecessor stays valid, 0 to 168; 24 by default. */
+	overlapHours?: number;
+}
+/** Why a key is paused. */
+interface DisableBody {
+	/** 1 to 500 characters. */
+	reason?: string;
+}
+/** Why a key is revoked. */
+interface RevokeBody {
+	/** 1 to 500 characters. */
+	reason?: string;
+}
+interface AdminOptions extends ConnectionOptions {
+	/** Time limit of one attempt in ms, 30,000 by default: a revocation that waits for the fleet takes up to 15 s. */
+	timeoutMs?: number | undefined;
+	/** How often a failed call is repeated, if repeating it is safe. 0 to 10, 2 by default. */
+	maxRetries?: number | undefined;
+}
 declare function openAdmin(): {
 	projects: {
 		/** `POST /v1/projects` */create: (body: ProjectCreate, options?: KeyedOptions) => Promise<Project>;
@@ -1508,28 +1499,50 @@ declare function openAdmin(): {
 		delete: (id: string, options?: CallOptions) => Promise<DeletedTenant>;
 	};
 	keys: {
-		create: (body: KeyCreate, options?: KeyedOptions) => Promise<CreatedKey>;
+		/** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */create: (body: KeyCreate, options?: KeyedOptions) => Promise<CreatedKey>;
+/** `GET /v1/keys` */
 		list: (query?: KeyList, options?: CallOptions) => Listing<Key>;
+/** `GET /v1/keys/:id` */
 		get: (id: string, options?: CallOptions) => Promise<Key>;
+/** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
 		identify: (key: string, options?: CallOptions) => Promise<Key>;
+		/**
+		 * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
+		 * default, since a call without an answer may have been charged. A keyring verifies without a call.
+		 */
 		verify: (body: KeyVerify, {
 			maxRetries,
 			...more
 		}?: CallOptions) => Promise<KeyVerdict>;
+/** `PATCH /v1/keys/:id` */
 		update: (id: string, body: KeyUpdate, options?: CallOptions) => Promise<Key>;
+/** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
 		rotate: (id: string, body?: RotateBody, options?: KeyedOptions) => Promise<RotatedKey>;
-		revoke: (id: string, body?: RevokeBody & {
+		/**
+		 * `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not.
+		 */
+		revoke: (id: string, {
+			wait,
+			...body
+		}?: RevokeBody & {
 			wait?: boolean;
 		}, options?: CallOptions) => Promise<RevokedKey>;
-		disable: (id: string, body?: DisableBody & {
+/** `POST /v1/keys/:id/disable`. Nodes refuse the key until it is resumed. With `wait` it returns once they have the pause. */
+		disable: (id: string, {
+			wait,
+			...body
+		}?: DisableBody & {
 			wait?: boolean;
 		}, options?: CallOptions) => Promise<PausedKey>;
+/** `POST /v1/keys/:id/enable`. Resumes a paused key, which is then what it was. */
 		enable: (id: string, {
 			wait
 		}?: {
 			wait?: boolean;
 		}, options?: CallOptions) => Promise<PausedKey>;
+/** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
 		deleteEnded: (query?: EndedKeysQuery, options?: CallOptions) => Promise<EndedKeysDeleted>;
+/** `GET /v1/keys/:id/usage` */
 		usage: (id: string, query?: KeyUsageQuery, options?: CallOptions) => Promise<KeyUsage>;
 	};
 	secretKeys: {
@@ -1603,6 +1616,15 @@ declare function openAdmin(): {
 		revoke: (id: string, options?: CallOptions) => Promise<Invite>;
 	};
 };
+/** Manages a workspace; made by `createAdmin`. Each method names the route that it calls. */
+interface Admin extends ReturnType<typeof openAdmin> {}
+/**
+ * Manages a workspace with its secret key. Every call rejects with a `KeyrailError` (`code`, `status`, `requestId`).
+ * Tenant ids, also `tenantId` in a query or body, may be given as `external:acme`: the tenant whose `externalId` is `acme`.
+ *
+ * @throws TypeError naming a missing or wrong option; Error in a browser
+ */
+declare function createAdmin(options?: AdminOptions): Admin;
 /** The options of one part, without those that all parts share. */
 type PartOptions<Options> = Omit<Options, keyof ConnectionOptions | keyof ErrorOptions | 'project'>;
 /** Options of `createKeyrail`: the connection, and the own options of each part. */

@@ -1,6 +1,6 @@
 /** Mints embed tokens. `handler.ts` answers the pages that ask for one, `web-handler.ts` those of the Fetch API. */
 
-import { createAdmin } from '../admin/open.ts'
+import { createAdmin } from '../admin/create.ts'
 import type { EmbedToken } from '../admin/types.ts'
 import {
   type ConnectionOptions,

@@ -3,7 +3,7 @@
  * share.
  */
 
-import { type Admin, createAdmin } from '../admin/open.ts'
+import { type Admin, createAdmin } from '../admin/create.ts'
 import { createEmbed, type Embed } from '../embed/client.ts'
 import { readReports } from '../http/connection-options.ts'
 import { createIdempotency, type Idempotency } from '../idempotency/idempotent.ts'

@@ -1,4 +1,4 @@
-import { type Admin, createAdmin } from '../admin/open.ts'
+import { type Admin, createAdmin } from '../admin/create.ts'
 import type { Embed } from '../embed/client.ts'
 import { refuseUnknown } from '../http/connection-options.ts'
 import type { IdempotencyOptions } from '../idempotency/idempotent.ts'
