@@ -190,6 +190,7 @@ test('a screen reader gets the names and states of the list and of each dialog',
     'image "0 requests in 30 days."',
     'button "Edit Build server"',
     'button "Rotate Build server"',
+    'button "Pause Build server"',
     'button "Revoke Build server"',
     'status ""',
   ])
