@@ -17,6 +17,10 @@ export function copyDashboard(root: string, { packages = true } = {}): Dashboard
   const copied = globSync(
     [
       'bin/*.mjs',
+      'clients/{go,python}/*.*',
+      'clients/python/keyrail/**/*.*',
+      'clients/{go,python}/LICENSE',
+      'deploy/guard/*',
       'packages/dashboard/{*.ts,*.json}',
       'packages/dashboard/guides/*.*',
       'docs/{*,runbooks/*,sdk/*}.md',
