@@ -78,7 +78,16 @@ export type EmbedToken = Static<typeof EmbedToken>
 export const EmbedSession = strictObject({
   object: Type.Literal('embed_session'),
   vendor: strictObject({ name: StoredName }),
-  tenant: strictObject({ id: Uuid, external_id: Type.String(), name: nullable(StoredName) }),
+  tenant: strictObject({
+    id: Uuid,
+    external_id: Type.String(),
+    name: nullable(StoredName),
+    suspended: Type.Optional(
+      Type.Literal(true, {
+        description: 'Its keys are refused and the token can only read, until it is resumed. Absent: it is not.',
+      }),
+    ),
+  }),
   project: strictObject({ id: Uuid, name: StoredName }),
   env: Env,
   scopes: Type.Array(EmbedScope),

@@ -30,7 +30,7 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
+    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields, `suspended` says which tenants are suspended; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
 const int4Max = 2_147_483_647
@@ -131,6 +131,11 @@ export const PolicyTenant = strictObject({
   ),
   name: Type.Optional(nullable({ ...StoredName, description: 'Only with the feature `labels`.' })),
   meta: Type.Optional(FeedMeta),
+  suspended: Type.Optional(
+    Type.Literal(true, {
+      description: 'Only with the feature `suspended`: all keys of the tenant are refused. Absent: they are not.',
+    }),
+  ),
 })
 export type PolicyTenant = Static<typeof PolicyTenant>
 
@@ -156,7 +161,7 @@ const head = {
   tenants: Type.Optional(
     Type.Array(PolicyTenant, {
       description:
-        'With `names` or `meta`: the tenants of the keys in this body and, in a delta, those that have changed.',
+        'With a feature of tenants: the tenants of the keys in this body and, in a delta, those that have changed. With `suspended` alone, a snapshot lists the suspended ones.',
     }),
   ),
 }

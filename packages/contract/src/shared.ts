@@ -216,6 +216,11 @@ export const DisableBody = strictObject({
 })
 export type DisableBody = Static<typeof DisableBody>
 
+export const SuspendBody = strictObject({
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+})
+export type SuspendBody = Static<typeof SuspendBody>
+
 export const BooleanText = oneOf(['true', 'false'], { default: 'false' })
 
 /** The predecessor of a rotation, and when it stops working. */

@@ -1,7 +1,9 @@
-import { NoBody } from '../shared.ts'
+import { NoBody, SuspendBody } from '../shared.ts'
+import { RevokeQuery } from '../vendor/keys.ts'
 import {
   DeletedTenant,
   EmbedTokensRevoked,
+  SettledTenant,
   Tenant,
   TenantCreate,
   TenantList,
@@ -48,6 +50,27 @@ export const tenantRoutes = declareRoutes({
     permission: 'tenants:write',
     body: TenantUpdate,
     answer: Tenant,
+  },
+  'POST /v1/tenants/:id/suspend': {
+    plane: 'vendor',
+    operation: 'suspendTenant',
+    summary: 'Suspend a tenant',
+    description:
+      'Your servers refuse all keys of the tenant until it is resumed; no key changes. Its embed tokens can read and not write. With `wait=true` the response waits until your servers have the change. Repeating the call changes nothing.',
+    permission: 'tenants:write',
+    query: RevokeQuery,
+    body: SuspendBody,
+    answer: SettledTenant,
+  },
+  'POST /v1/tenants/:id/resume': {
+    plane: 'vendor',
+    operation: 'resumeTenant',
+    summary: 'Resume a suspended tenant',
+    description:
+      'Its keys are what they were before. With `wait=true` the response waits until your servers have the change. A tenant that is not suspended stays as it is.',
+    permission: 'tenants:write',
+    query: RevokeQuery,
+    answer: SettledTenant,
   },
   'POST /v1/tenants/:id/embed_tokens/revoke': {
     plane: 'vendor',

@@ -35,6 +35,8 @@ export const auditActions = [
   'tenant.updated',
   'tenant.deleted',
   'tenant.embed_tokens_revoked',
+  'tenant.suspended',
+  'tenant.resumed',
   'api_key.created',
   'api_key.updated',
   'api_key.rotated',

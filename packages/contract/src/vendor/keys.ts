@@ -129,10 +129,15 @@ export type CreatedKey = Static<typeof CreatedKey>
 export const RotatedKey = resource('api_key', { ...fields, key: ShownOnce, predecessor: Predecessor })
 export type RotatedKey = Static<typeof RotatedKey>
 
-/** The result of `wait=true`: how many live nodes have asked for a version at or after the revocation. */
+/**
+ * The result of `wait=true`: how many live nodes have asked for a version at or after the change. For a tenant, these are the
+ * nodes of all projects in which it has keys.
+ */
 export const Propagation = strictObject({
   acknowledged: Type.Boolean(),
-  version: Type.Integer(),
+  version: Type.Integer({
+    description: 'The version of the change; of several projects the highest, and 0 without a project.',
+  }),
   nodes: Type.Integer(),
   nodes_acknowledged: Type.Integer(),
   pending: Type.Array(Type.String(), { maxItems: 50 }),

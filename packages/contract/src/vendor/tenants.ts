@@ -18,6 +18,7 @@ import {
   Timestamp,
   Uuid,
 } from '../shared.ts'
+import { Propagation } from './keys.ts'
 
 export const TenantCreate = strictObject({
   external_id: ExternalId,
@@ -29,12 +30,18 @@ export type TenantCreate = Static<typeof TenantCreate>
 export const TenantUpdate = strictObject({ name: Type.Optional(nullable(Name)), meta: Type.Optional(Meta) })
 export type TenantUpdate = Static<typeof TenantUpdate>
 
-export const Tenant = resource('tenant', {
+const fields = {
   external_id: ExternalId,
   name: nullable(StoredName),
   meta: Meta,
+  suspended_at: nullable({
+    ...Timestamp,
+    description: 'Since when all of its keys are refused. Null: it is not suspended.',
+  }),
+  suspended_reason: nullable(Type.String()),
   updated_at: Timestamp,
-})
+}
+export const Tenant = resource('tenant', fields)
 export type Tenant = Static<typeof Tenant>
 export const TenantList = Type.Object(
   {
@@ -48,6 +55,9 @@ export const TenantList = Type.Object(
 export type TenantList = ReadQuery<typeof TenantList>
 export const Tenants = listOf(Tenant)
 export type Tenants = Static<typeof Tenants>
+/** A tenant that was suspended or resumed. With `wait=true`, the answer says how far the change has come. */
+export const SettledTenant = resource('tenant', { ...fields, propagation: Type.Optional(Propagation) })
+export type SettledTenant = Static<typeof SettledTenant>
 export const DeletedTenant = deleted('tenant')
 
 /** Every embed token minted before `revoked_at` fails on its next request. */

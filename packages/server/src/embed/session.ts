@@ -28,7 +28,12 @@ const toSession = (
 ): EmbedSession => ({
   object: 'embed_session',
   vendor: { name: vendorName },
-  tenant: { id: tenant.id, external_id: tenant.externalId, name: tenant.name },
+  tenant: {
+    id: tenant.id,
+    external_id: tenant.externalId,
+    name: tenant.name,
+    ...(tenant.isSuspended && { suspended: true }),
+  },
   project: { id: project.id, name: project.name },
   env,
   scopes: [...scopes],

@@ -119,7 +119,7 @@ function principalOf(claims: EmbedClaims, standing: EmbedStanding): Principal | 
       tenant,
       project,
       env: claims.env,
-      scopes: claims.scopes,
+      scopes: tenant.isSuspended ? claims.scopes.filter(scope => scope === 'keys:read') : claims.scopes,
       theme,
       mintedBy: claims.mintedBy,
       expiresAt: new Date(expiresAt),

@@ -66,6 +66,8 @@ export interface EmbedGrant {
     readonly name: string | null
     /** Raised to end all tokens of the tenant. */
     readonly epoch: number
+    /** Then `scopes` has nothing that writes. */
+    readonly isSuspended: boolean
   }
   readonly project: {
     readonly id: string

@@ -1,3 +1,4 @@
+import type { Env } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
 import { versionSql } from '../platform/db/failover/raised.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -13,6 +14,20 @@ const lockHeads = sql(
 )
 const noteChange = sql('policy.note_change', 'select policy_changed($1, $2, $3::uuid[])')
 const noteTenant = sql('policy.note_tenant', 'select policy_tenant_changed($1, $2) as project_id')
+const noteSuspension = sql(
+  'policy.note_suspension',
+  `update policy_tenants set suspended_version = version
+   where workspace_id = $1 and tenant_id = $2 and project_id = any($3::uuid[])`,
+)
+/** Keys that were issued meanwhile came with the suspension beside them, so a project without a version needs no wait. */
+const readSuspension = sql(
+  'policy.read_suspension',
+  `select k.project_id, p.suspended_version as version, k.env, store_raised_at() as raised_at
+   from (select project_id, case when count(distinct env) = 1 then min(env) end as env from api_keys
+         where workspace_id = $1 and tenant_id = $2 and not is_revoked group by project_id) k
+   join policy_tenants p on p.workspace_id = $1 and p.project_id = k.project_id and p.tenant_id = $2
+   where p.suspended_version is not null order by k.project_id`,
+)
 const raiseFloor = sql(
   'policy.raise_floor',
   `update policy_heads set version = version + 1, floor = version + 1
@@ -57,10 +72,19 @@ export function notePolicyChange(tx: Tx, projectId: string, keyIds: readonly str
 /**
  * Raises the version of every project in which a tenant has keys, so that nodes which show the tenant receive the change:
  * one row per project, however many keys there are. Locks the heads; the caller has locked the tenant.
+ * @returns these projects.
  */
-export async function noteTenantChange(tx: Tx, tenantId: string): Promise<void> {
+export async function noteTenantChange(tx: Tx, tenantId: string): Promise<readonly string[]> {
   const rows = await tx.query<{ project_id: string }>(noteTenant, [tx.workspaceId, tenantId])
-  for (const { project_id } of rows) tx.announce(policyTopic(tx.workspaceId, project_id))
+  const projectIds = rows.map(({ project_id }) => project_id)
+  for (const projectId of projectIds) tx.announce(policyTopic(tx.workspaceId, projectId))
+  return projectIds
+}
+
+/** As `noteTenantChange`, for a tenant that is suspended or resumed: the next poll of a node that does not know that gets a snapshot. */
+export async function noteTenantSuspension(tx: Tx, tenantId: string): Promise<void> {
+  const projectIds = await noteTenantChange(tx, tenantId)
+  tx.send(noteSuspension, [tx.workspaceId, tenantId, projectIds])
 }
 
 /** Raises the version and sets the floor to it: the next poll of every node gets a full snapshot. */
@@ -93,4 +117,24 @@ interface ChangeRow {
 export async function policyVersionOf(tx: Tx, projectId: string, keyId: string): Promise<VersionOfChange> {
   const [row] = await tx.query<ChangeRow>(versionOf, [tx.workspaceId, projectId, keyId])
   return { version: row?.version ?? 1, raisedAt: row?.raised_at?.getTime() ?? null }
+}
+
+export interface VersionInProject extends VersionOfChange {
+  projectId: string
+  /** The environment of the tenant's keys; null: they are in both. */
+  env: Env | null
+}
+
+/** For each project in which a tenant has keys, the version at which the tenant was last suspended or resumed. */
+export async function suspensionVersionsOf(tx: Tx, tenantId: string): Promise<VersionInProject[]> {
+  const rows = await tx.query<ChangeRow & { project_id: string; env: Env | null }>(readSuspension, [
+    tx.workspaceId,
+    tenantId,
+  ])
+  return rows.map(({ project_id, env, version, raised_at }) => ({
+    projectId: project_id,
+    env,
+    version,
+    raisedAt: raised_at?.getTime() ?? null,
+  }))
 }

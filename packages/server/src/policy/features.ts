@@ -1,5 +1,6 @@
 import { feedMetaBytesMax } from '@keyrail/contract/feed'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
+import { isOfSuspendedSql } from './cause.ts'
 
 /**
  * A feature that a node can name as supported. Each is SQL over a key `k` and a tenant `t`: it adds members to the feed,
@@ -12,6 +13,11 @@ export interface Feature {
   readonly key?: readonly string[]
   /** The same for the tenants that stand beside the keys; without it there are none. */
   readonly tenant?: readonly string[]
+  /**
+   * SQL for the tenants of which this feature says something. Where no feature says something of every tenant, a snapshot lists
+   * these alone. A delta lists the others too: what the node knew of them no longer holds.
+   */
+  readonly tenantsWhere?: string
   /** What a secret key with permissions needs to get it; without it, the feature `instead`, if there is one. */
   readonly permission?: Permission
   readonly instead?: string
@@ -26,12 +32,20 @@ const metaOf = (row: string) =>
 const nameOf = (row: string) => `',"name":', coalesce(to_json(${row}.name)::text, 'null')`
 const externalId = `',"external_id":', to_json(t.external_id)::text`
 
+/** The node refuses the keys of a tenant while it is suspended, and so holds them. */
+export const suspendedFeature = 'suspended'
+
 /** What a server needs to know is open to `policy:read`; what people call things and note about tenants is not. */
 const labelled = { permission: 'policy:labels' } as const
 export const feedFeatures: Features = {
   external_id: { tenant: [externalId] },
   key_meta: { key: [metaOf('k')] },
   labels: { key: [nameOf('k')], tenant: [nameOf('t'), metaOf('t')], ...labelled },
+  [suspendedFeature]: {
+    needed: isOfSuspendedSql,
+    tenant: [`case when t.suspended_at is not null then ',"suspended":true' end`],
+    tenantsWhere: 't.suspended_at is not null and t.deleted_at is null',
+  },
   // Older nodes name these two, which give labels where the secret key may see labels.
   names: { key: [nameOf('k')], tenant: [externalId, nameOf('t')], ...labelled, instead: 'external_id' },
   meta: { key: [metaOf('k')], tenant: [metaOf('t')], ...labelled, instead: 'key_meta' },

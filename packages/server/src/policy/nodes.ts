@@ -33,7 +33,8 @@ export const heldBy = ({ held_keys, held_keys_max }: { held_keys?: number; held_
 export interface FleetQuestion {
   workspaceId: string
   projectId: string
-  env: Env
+  /** Null: both. */
+  env: Env | null
   version: number
 }
 
@@ -57,7 +58,7 @@ export interface Nodes {
    * for the node, the node still gets its policy and counts as one that holds nothing.
    */
   note(sighting: Sighting): Promise<void>
-  /** The nodes seen within 90 s that see the environment, and which of them hold the version. */
+  /** The nodes seen within 90 s that see the environment, or one of both, and which of them hold the version. */
   count(question: FleetQuestion): Promise<Fleet>
 }
 
@@ -68,7 +69,7 @@ const mostTestNodes = 1_000
 /** A current node that was seen this recently causes no write. Well below the 90 s for which it counts as live. */
 const rewriteMs = 30_000
 /** Nodes that a response names. */
-const mostPending = 50
+export const mostPending = 50
 /** Nodes whose last write is cached, about 200 bytes each; an evicted one is written again. */
 const mostRemembered = 100_000
 
@@ -134,7 +135,8 @@ class RecordedNodes implements Nodes {
     const { storeMs, ...fleet } = await this.#counts.run(question)
     if (storeMs !== null) noteTime(storeMs)
     const { workspaceId, projectId, env, version } = question
-    const places = [env, 'both'].map(sees => ({ workspaceId, projectId, sees }))
+    const seeing = env === null ? (['live', 'test', 'both'] as const) : ([env, 'both'] as const)
+    const places = seeing.map(sees => ({ workspaceId, projectId, sees }))
     const missed = places.flatMap(place => this.#unwritten.liveOf(place)).filter(one => one.version < version)
     const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
     return {
@@ -183,7 +185,7 @@ const openCounts = (lanes: Lanes) =>
     statement: countNodes,
     repeatable: true,
     // Each count reads all nodes of its project. Many callers that wait for one version share it.
-    nameOf: ({ workspaceId, projectId, env, version }) => `${workspaceId} ${projectId} ${env} ${version}`,
+    nameOf: ({ workspaceId, projectId, env, version }) => `${workspaceId} ${projectId} ${env ?? 'both'} ${version}`,
     values: asked => [
       asked.map(one => one.workspaceId),
       asked.map(one => one.projectId),

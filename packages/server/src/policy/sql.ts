@@ -132,7 +132,7 @@ export const countNodes = sql(
      (array_agg(k.node order by k.node) filter (where k.version < u.v))[1:50] as pending
    from (select store_level_is_same() as same) s cross join (select store_raised_at() as raised_at) t
    cross join unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[]) with ordinality u(w, p, env, v, place)
-   left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees in (u.env, 'both')
+   left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and (u.env is null or k.sees in (u.env, 'both'))
      and k.seen_at > (select live_since from clock)
    group by u.place, s.same, t.raised_at`,
 )

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
-import { causeSql, isSentSql } from './cause.ts'
-import type { Feature, Features } from './features.ts'
+import { causeSql, isOfSuspendedSql, isSentSql } from './cause.ts'
+import { type Feature, type Features, suspendedFeature } from './features.ts'
 
 /**
  * The statements of the feed, one for each set of features that nodes name. Without features it is the statement of the
@@ -66,6 +66,10 @@ interface Choice {
   key: string
   /** The object of a tenant; null: tenants are not included. */
   tenant: string | null
+  /** Which tenants a snapshot lists; null: all of its keys. */
+  tenantsWhere: string | null
+  /** Whether the node refuses the keys of suspended tenants itself. */
+  knowsSuspended: boolean
   /** Conditions, each beginning with `and`. */
   judgeable: string
 }
@@ -77,9 +81,12 @@ function choose(features: Features, named: readonly string[]): Choice {
     [...new Set(chosen.flatMap((feature: Feature) => feature[of] ?? []))]
   const unnamed = Object.entries(features).filter(([name]) => !named.includes(name))
   const tenant = parts('tenant')
+  const some = chosen.filter(feature => feature.tenant !== undefined).map(({ tenantsWhere }) => tenantsWhere)
   return {
     key: [keyMembers, ...parts('key'), `'}'`].join(', '),
     tenant: tenant.length === 0 ? null : `concat('{"tenant_id":"', t.id, '"', ${tenant.join(', ')}, '}')`,
+    tenantsWhere: some.includes(undefined) ? null : some.map(one => `(${one})`).join(' or '),
+    knowsSuspended: named.includes(suspendedFeature),
     judgeable: unnamed
       .map(([, { needed }]) => (needed === undefined ? '' : ` and not coalesce(${needed}, false)`))
       .join(''),
@@ -103,14 +110,14 @@ const isSent = isSentSql()
  * but at least one key. `more` says whether further keys follow. A tenant stands beside the first of its keys in the page, so
  * that a page that ends early ends before both or behind both.
  */
-const pageText = ({ key, tenant, judgeable }: Choice, scope: string) => `
+const pageText = ({ key, tenant, tenantsWhere, judgeable }: Choice, scope: string) => `
   with found as materialized (
     select k.id, concat('{', ${key}) as json${tenant === null ? '' : ', k.tenant_id'}
     from api_keys k cross join ${defaultLimits}
     where k.workspace_id = $1 and k.project_id = $2 and k.id > $3 and k.env = any($4::text[]) ${scope}
       and ${isSent}${judgeable}
     order by k.id limit $5 + 1
-  )${tenant === null ? '' : withTenants(tenant)}, page as materialized (
+  )${tenant === null ? '' : withTenants(tenant, tenantsWhere)}, page as materialized (
     select *, row_number() over (order by id) as place,
       sum(octet_length(json) + 1${tenant === null ? '' : ' + coalesce(octet_length(tenant) + 1, 0)'})
         over (order by id rows unbounded preceding) as bytes
@@ -123,21 +130,48 @@ const pageText = ({ key, tenant, judgeable }: Choice, scope: string) => `
     ${tenant === null ? 'null' : "string_agg(tenant, ',' order by id)"} as tenants
   from sent`
 
-const withTenants = (tenant: string) => `, named as (
+/** Where few tenants are listed, Postgres begins with these and neither reads nor sorts the others. */
+const withTenants = (tenant: string, where: string | null) =>
+  where === null
+    ? `, named as (
     select f.id, f.json,
       case when row_number() over (partition by f.tenant_id order by f.id) = 1 then ${tenant} end as tenant
     from found f join tenants t on t.workspace_id = $1 and t.id = f.tenant_id
   )`
+    : `, named as (
+    select f.id, f.json, n.tenant from found f left join (
+      select distinct on (t.id) g.id, ${tenant} as tenant
+      from tenants t join found g on g.tenant_id = t.id where t.workspace_id = $1 and (${where})
+      order by t.id, g.id
+    ) n on n.id = f.id
+  )`
 
-/** A key that this node cannot verify has no cause. */
-const cause = `',"cause":"' || ${causeSql()} || '"'`
+/**
+ * A key that this node cannot verify has no cause, but that of a suspended tenant. A node that knows suspensions gets the cause
+ * that remains when the tenant is resumed.
+ */
+const causeOf = ({ knowsSuspended }: Choice) =>
+  `',"cause":"' || ${causeSql(knowsSuspended ? null : isOfSuspendedSql)} || '"'`
+
+/**
+ * The floor of the project. For a node that does not know suspensions, it is that of the last suspension or resumption too: keys
+ * go or come back, and the log has no change of them.
+ */
+const floorOf = ({ knowsSuspended }: Choice) =>
+  knowsSuspended
+    ? floorSql('h')
+    : `greatest(${floorSql('h')}, (select max(p.suspended_version) from policy_tenants p
+       where p.workspace_id = $1 and p.project_id = $2 and p.suspended_version > $3
+         and ($5::uuid[] is null or p.tenant_id = any($5))))`
 
 /**
  * The changes after a version, each key once and as it is now, in one statement, so that the new version matches them.
  * `json` is null beyond the limits: `$6` changes and `$7` bytes.
  */
-const changesText = ({ key, tenant, judgeable }: Choice) => `
-   select ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted, l.logged${tenant === null ? '' : ' + n.logged as logged'},
+const changesText = (choice: Choice) => {
+  const { key, tenant, judgeable } = choice
+  return `
+   select ${versionSql('h')} as version, ${floorOf(choice)} as floor, h.project_deleted as deleted, l.logged${tenant === null ? '' : ' + n.logged as logged'},
      c.json, ${tenant === null ? 'null' : 'c.tenants'} as tenants, coalesce(c.bytes > $7, false) as is_large
    from policy_heads h
    cross join lateral (
@@ -150,7 +184,7 @@ const changesText = ({ key, tenant, judgeable }: Choice) => `
        select k.id, case when ${isSent}${judgeable}
            then concat('{"change":"upsert",', ${key})
            else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
-             '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"', ${cause}, '}') end as json
+             '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"', ${causeOf(choice)}, '}') end as json
          ${tenant === null ? '' : upsertedTenant(judgeable)}
        from api_keys k cross join ${defaultLimits}
        where k.workspace_id = $1 and k.id = any(l.ids) and k.env = any($4::text[])
@@ -159,6 +193,7 @@ const changesText = ({ key, tenant, judgeable }: Choice) => `
      ${tenant === null ? total : totalWithTenants(tenant, judgeable)}
    ) c on l.logged${tenant === null ? '' : ' + n.logged'} <= $6
    where h.workspace_id = $1 and h.project_id = $2`
+}
 
 const upsertedTenant = (judgeable: string) =>
   `, case when ${isSent}${judgeable} then k.tenant_id end as tenant_id`

@@ -49,6 +49,8 @@ export const toNewTenant = (id: string, at: number, body: TenantCreate): TenantR
   name: body.name ?? null,
   meta: body.meta ?? {},
   embed_epoch: 1,
+  suspended_at: null,
+  suspended_reason: null,
   created_at: new Date(at),
   updated_at: new Date(at),
 })

@@ -1,5 +1,5 @@
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
-import { iso } from '../platform/time.ts'
+import { iso, isoOrNull } from '../platform/time.ts'
 import type { TenantRow } from './sql.ts'
 
 /** The tenant as the target of an audit row. */
@@ -11,6 +11,8 @@ export const toTenant = (row: TenantRow): Tenant => ({
   external_id: row.external_id,
   name: row.name,
   meta: row.meta,
+  suspended_at: isoOrNull(row.suspended_at),
+  suspended_reason: row.suspended_reason,
   updated_at: iso(row.updated_at),
   created_at: iso(row.created_at),
 })

@@ -1,6 +1,5 @@
 import { tenantRoutes } from '@keyrail/contract/routes/tenants'
 import { liveEditors, readers, withinProjects } from '../gate/access.ts'
-import type { CommonNeeds } from '../gate/common-needs.ts'
 import { servedWith } from '../gate/serve.ts'
 import {
   createTenant,
@@ -10,8 +9,10 @@ import {
   revokeEmbedTokens,
   updateTenant,
 } from './actions.ts'
+import type { TenantNeeds } from './needs.ts'
+import { resumeTenant, suspendTenant } from './suspend.ts'
 
-const serve = servedWith<CommonNeeds>()
+const serve = servedWith<TenantNeeds>()
 
 export const routes = serve(tenantRoutes, {
   'POST /v1/tenants': {
@@ -32,6 +33,26 @@ export const routes = serve(tenantRoutes, {
     access: liveEditors,
     handle: async (deps, { db, principal, id, body }) => ({
       body: await updateTenant({ deps, db, principal }, id, body),
+    }),
+  },
+  'POST /v1/tenants/:id/suspend': {
+    access: liveEditors,
+    endsRights: true,
+    target: 'tenant',
+    handle: async (deps, { db, principal, id, query, body, hangUp }) => ({
+      body: await suspendTenant(
+        { deps, db, principal },
+        id,
+        body.reason ?? null,
+        query.wait === 'true' ? hangUp() : null,
+      ),
+    }),
+  },
+  'POST /v1/tenants/:id/resume': {
+    access: liveEditors,
+    target: 'tenant',
+    handle: async (deps, { db, principal, id, query, hangUp }) => ({
+      body: await resumeTenant({ deps, db, principal }, id, query.wait === 'true' ? hangUp() : null),
     }),
   },
   'POST /v1/tenants/:id/embed_tokens/revoke': {

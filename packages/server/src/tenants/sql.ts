@@ -12,11 +12,14 @@ export interface TenantRow {
   name: string | null
   meta: Record<string, unknown>
   embed_epoch: number
+  suspended_at: Date | null
+  suspended_reason: string | null
   created_at: Date
   updated_at: Date
 }
 
-const columns = 'id, external_id, name, meta, embed_epoch, created_at, updated_at'
+const columns =
+  'id, external_id, name, meta, embed_epoch, suspended_at, suspended_reason, created_at, updated_at'
 
 const insert = sql(
   'tenants.insert',
@@ -197,6 +200,16 @@ export const updateTenantRow = (tx: Tx, row: TenantRow) =>
     row.embed_epoch,
     row.updated_at,
   ])
+
+const suspend = sql(
+  'tenants.suspend',
+  changesOne(
+    'update tenants set suspended_at = $3, suspended_reason = $4, updated_at = $5 where workspace_id = $1 and id = $2',
+  ),
+)
+/** Sets or clears the suspension of a tenant. */
+export const setSuspension = (tx: Tx, row: TenantRow) =>
+  tx.send(suspend, [tx.workspaceId, row.id, row.suspended_at, row.suspended_reason, row.updated_at])
 
 const remove = sql(
   'tenants.delete',

@@ -16,7 +16,7 @@ export const findKeys = sql(
      extract(epoch from k.expires_at)::float8 * 1000 as expires_at,
      case when octet_length(k.meta::text) <= ${feedMetaBytesMax} then k.meta end as meta,
      case when k.id is not null then coalesce(k.rate_limits, p.default_rate_limits) end as limits,
-     ${causeSql('(select now from clock)')} as cause
+     ${causeSql('t.suspended_at is not null', '(select now from clock)')} as cause
    from unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::boolean[])
      with ordinality u(workspace_id, project_id, digest, is_test, place)
    left join projects p on p.workspace_id = u.workspace_id and p.id = u.project_id

@@ -11,6 +11,8 @@ export const actionWords: Record<AuditAction, string> = {
   'tenant.updated': 'Tenant changed',
   'tenant.deleted': 'Tenant deleted',
   'tenant.embed_tokens_revoked': 'Embed sessions ended',
+  'tenant.suspended': 'Tenant suspended',
+  'tenant.resumed': 'Tenant resumed',
   'api_key.created': 'Key created',
   'api_key.updated': 'Key changed',
   'api_key.rotated': 'Key rotated',
