@@ -6,6 +6,7 @@ import { startHarness } from '../../test/harness.ts'
 import { until } from '../../test/until.ts'
 import { issueKey, makeSecretKey, makeVendor } from '../../test/vendor.ts'
 import { writtenColumns } from '../../test/written-columns.ts'
+import { isOfSuspendedSql } from './cause.ts'
 
 const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
 const { ask, query } = harness
@@ -16,10 +17,12 @@ const patch = (vendor: { live: string }, path: string, body: object) =>
 const versionOf = async (projectId: string): Promise<number> =>
   (await query('select version from policy_heads where project_id = $1', [projectId]))[0].version
 
-test('without features the statement has no extra join or condition', () => {
+test('without features the statement has no extra join, and no condition but suspensions', () => {
   const { changes, snapshotPage } = harness.deps.policy.statements
   for (const { text } of [changes([]), snapshotPage([], false), snapshotPage([], true)]) {
-    assert.doesNotMatch(text, /tenants t\b|policy_tenants|k\.name|k\.meta|and not (?!k\.is_revoked)/)
+    const rest = text.replaceAll(`and not coalesce(${isOfSuspendedSql}, false)`, '')
+    assert.notEqual(rest, text)
+    assert.doesNotMatch(rest, /tenants t\b|tenant_id from policy_tenants|k\.name|k\.meta|and not (?!k\.is_revoked)/)
   }
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { askFeed, changesOf, idsOf } from '../../test/feed.ts'
+import { FeedNode } from '../../test/feed-node.ts'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor, type Vendor } from '../../test/vendor.ts'
 import { feedFeatures } from './features.ts'
@@ -49,87 +50,48 @@ test('a node without a needed feature gets no such key, and a tombstone without 
   assert.equal((await get(vendor, 'delta', `&since=${since}`)).body.changes[0].cause, 'revoked')
 })
 
-/** A node that follows the feed as docs/policy-feed.md describes. */
-class Node {
-  readonly named: readonly string[]
-  keys = new Map<string, Record<string, unknown>>()
-  tenants = new Map<string, Record<string, unknown>>()
-  since: number | null = null
-
-  constructor(...named: string[]) {
-    this.named = named
-  }
-
-  async poll({ live, projectId }: Vendor, pageKeys: number): Promise<void> {
-    const features = this.named.length === 0 ? '' : `&features=${this.named}`
-    const ask = async (path: string) => {
-      const url = `/v1/policy/${path}&project_id=${projectId}&max_keys=${pageKeys}${features}`
-      const response = await harness.app.inject({ url, headers: { authorization: `Bearer ${live}` } })
-      assert.equal(response.statusCode, 200, response.body)
-      return response.json()
+/** What the node holds of each key, as the vendor would describe it. */
+function holdsOf(node: FeedNode) {
+  const described = (key: Record<string, unknown>) => {
+    const tenant = node.tenants.get(String(key.tenant_id)) ?? {}
+    return {
+      scopes: key.scopes,
+      name: key.name,
+      meta: key.meta,
+      of: tenant.external_id,
+      as: tenant.name,
+      more: tenant.meta,
+      isSuspended: node.isSuspended(key.tenant_id),
     }
-    let body = await ask(this.since === null ? 'snapshot?' : `delta?since=${this.since}`)
-    this.since = body.version
-    if (body.object === 'policy_delta') {
-      this.takeTenants(body)
-      for (const { change, ...key } of body.changes) {
-        if (change === 'upsert') this.keys.set(key.key_id, key)
-        else this.keys.delete(key.key_id)
-      }
-    } else {
-      this.keys.clear()
-      this.tenants.clear()
-      for (; ; body = await ask(`snapshot?cursor=${body.next_cursor}`)) {
-        this.takeTenants(body)
-        for (const key of body.keys) this.keys.set(key.key_id, key)
-        if (body.next_cursor === null) break
-      }
-    }
-    const named = new Set([...this.keys.values()].map(key => key.tenant_id))
-    for (const id of this.tenants.keys()) if (!named.has(id)) this.tenants.delete(id)
   }
+  return Object.fromEntries([...node.keys].map(([id, key]) => [id, described(key)]))
+}
 
-  takeTenants({ tenants = [] }: { tenants?: { tenant_id: string }[] }) {
-    for (const tenant of tenants) this.tenants.set(tenant.tenant_id, tenant)
-  }
-
-  /** What the node holds of each key, as the vendor would describe it. */
-  holds() {
-    const described = (key: Record<string, unknown>) => {
-      const tenant = this.tenants.get(String(key.tenant_id)) ?? {}
-      return {
-        scopes: key.scopes,
-        name: key.name,
-        meta: key.meta,
-        of: tenant.external_id,
-        as: tenant.name,
-        more: tenant.meta,
-      }
+/** What a node should hold, according to the vendor API. */
+async function shouldHold(named: readonly string[], { live }: Vendor) {
+  const list = async (path: string) =>
+    (await ask('GET', `/v1/${path}?limit=200`, { token: live })).body.data
+  const tenants = new Map((await list('tenants')).map((tenant: { id: string }) => [tenant.id, tenant]))
+  const [names, meta, quota, suspended] = ['names', 'meta', 'quota', 'suspended'].map(name =>
+    named.includes(name),
+  )
+  const held: Record<string, unknown> = {}
+  for (const key of await list('keys')) {
+    const tenant = tenants.get(key.tenant_id) as Record<string, unknown>
+    const isSuspended = tenant.suspended_at !== null
+    if (key.disabled_at !== null || (key.scopes.includes('quota') && !quota)) continue
+    if (isSuspended && !suspended) continue
+    held[key.id] = {
+      scopes: key.scopes,
+      name: names ? key.name : undefined,
+      meta: meta ? key.meta : undefined,
+      of: names ? tenant.external_id : undefined,
+      as: names ? tenant.name : undefined,
+      more: meta ? tenant.meta : undefined,
+      isSuspended,
     }
-    return Object.fromEntries([...this.keys].map(([id, key]) => [id, described(key)]))
   }
-
-  /** What the node should hold, according to the vendor API. */
-  async shouldHold({ live }: Vendor) {
-    const list = async (path: string) =>
-      (await ask('GET', `/v1/${path}?limit=200`, { token: live })).body.data
-    const tenants = new Map((await list('tenants')).map((tenant: { id: string }) => [tenant.id, tenant]))
-    const [names, meta, quota] = ['names', 'meta', 'quota'].map(name => this.named.includes(name))
-    const held: Record<string, unknown> = {}
-    for (const key of await list('keys')) {
-      if (key.scopes.includes('quota') && !quota) continue
-      const tenant = tenants.get(key.tenant_id) as Record<string, unknown>
-      held[key.id] = {
-        scopes: key.scopes,
-        name: names ? key.name : undefined,
-        meta: meta ? key.meta : undefined,
-        of: names ? tenant.external_id : undefined,
-        as: names ? tenant.name : undefined,
-        more: meta ? tenant.meta : undefined,
-      }
-    }
-    return held
-  }
+  return held
 }
 
 const word = fc.constantFrom('a', 'b', 'ü"')
@@ -162,10 +124,26 @@ const command = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('rename' as const), tenant: anyTenant, word }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('remove' as const), tenant: anyTenant }) },
   {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('tell' as const),
+      tenant: anyTenant,
+      verb: fc.constantFrom('suspend', 'resume'),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('settle' as const),
+      key: anyKey,
+      verb: fc.constantFrom('disable', 'enable'),
+    }),
+  },
+  {
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('poll' as const),
-      node: fc.nat({ max: 3 }),
+      node: fc.nat({ max: 5 }),
       page: fc.integer({ min: 1, max: 6 }),
     }),
   },
@@ -184,14 +162,16 @@ test('after any history, a poll gives a node exactly the keys that its features 
       const at = (list: string[], i: number) => list[i % Math.max(1, list.length)] ?? vendor.tenantId
       const scopesOf = (quota: boolean) => (quota ? ['quota'] : ['plain'])
       const nodes = [
-        new Node(),
-        new Node('names'),
-        new Node('quota', 'meta'),
-        new Node('meta', 'names', 'quota', 'later'),
-      ]
-      const poll = async (node: Node, page: number) => {
+        [],
+        ['names'],
+        ['quota', 'meta'],
+        ['meta', 'names', 'quota', 'later'],
+        ['suspended'],
+        ['suspended', 'names', 'quota'],
+      ].map(features => new FeedNode(harness, { features }))
+      const poll = async (node: FeedNode, page: number) => {
         await node.poll(vendor, page)
-        assert.deepEqual(node.holds(), await node.shouldHold(vendor))
+        assert.deepEqual(holdsOf(node), await shouldHold(node.features, vendor))
       }
       for (const step of commands) {
         if (step.do === 'create') {
@@ -226,7 +206,9 @@ test('after any history, a poll gives a node exactly the keys that its features 
             meta: { [step.word]: [2] },
           })
         } else if (step.do === 'remove') await call('DELETE', `tenants/${at(tenants, step.tenant)}`)
-        else await poll(nodes[step.node] ?? new Node(), step.page)
+        else if (step.do === 'tell') await call('POST', `tenants/${at(tenants, step.tenant)}/${step.verb}`)
+        else if (step.do === 'settle') await call('POST', `keys/${at(keys, step.key)}/${step.verb}`)
+        else await poll(nodes[step.node] ?? new FeedNode(harness), step.page)
       }
       for (const node of nodes) await poll(node, 5)
     }),
