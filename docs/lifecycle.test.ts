@@ -25,6 +25,8 @@ const twice =
 const revokeKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/revoke`)
 const pauseKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/disable`)
 const resumeKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/enable`)
+const suspendTenant: Call = ({ tenantId }, ask) => ask('POST', `/v1/tenants/${tenantId}/suspend`)
+const resumeTenant: Call = ({ tenantId }, ask) => ask('POST', `/v1/tenants/${tenantId}/resume`)
 const revokeSecretKey: Call = ({ secretKeyId }, ask) => ask('POST', `/v1/secret_keys/${secretKeyId}/revoke`)
 
 const invite = ({ token }: Stage) => makeInvite({ ask }, { live: token })
@@ -114,6 +116,13 @@ const calls: Record<string, Call> = {
     ask('PATCH', `/v1/tenants/${tenantId}`, { name: 'Other' }),
   '`POST /v1/embed_tokens`: a new `create_tenant`': meetTenant,
   'the same again, of a tenant': twice(meetTenant),
+  '`POST /v1/tenants/:id/suspend`': suspendTenant,
+  'the same again, of a suspended tenant': twice(suspendTenant),
+  '`POST /v1/tenants/:id/resume`': async (stage, ask) => {
+    await suspendTenant(stage, ask)
+    return marked(stage, () => resumeTenant(stage, ask))
+  },
+  'the same again, of a tenant that is not suspended': resumeTenant,
   '`POST /v1/tenants/:id/embed_tokens/revoke`': ({ tenantId }, ask) =>
     ask('POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`),
   '`DELETE /v1/tenants/:id`': ({ tenantId }, ask) => ask('DELETE', `/v1/tenants/${tenantId}`),

@@ -84,7 +84,8 @@ export const EmbedSession = strictObject({
     name: nullable(StoredName),
     suspended: Type.Optional(
       Type.Literal(true, {
-        description: 'Its keys are refused and the token can only read, until it is resumed. Absent: it is not.',
+        description:
+          'Its keys are refused and the token can only read, until it is resumed. Absent: it is not.',
       }),
     ),
   }),

@@ -133,7 +133,8 @@ export const PolicyTenant = strictObject({
   meta: Type.Optional(FeedMeta),
   suspended: Type.Optional(
     Type.Literal(true, {
-      description: 'Only with the feature `suspended`: all keys of the tenant are refused. Absent: they are not.',
+      description:
+        'Only with the feature `suspended`: all keys of the tenant are refused. Absent: they are not.',
     }),
   ),
 })

@@ -45,6 +45,11 @@ export const endEmbedTokens = (
     end: () => ask('POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`, { token: live }),
   },
   {
+    name: 'the tenant is suspended',
+    lastLock: () => auditHeadOf(workspaceId),
+    end: () => ask('POST', `/v1/tenants/${tenantId}/suspend`, { token: live }),
+  },
+  {
     name: 'the tenant is deleted',
     lastLock: () => auditHeadOf(workspaceId),
     end: () => ask('DELETE', `/v1/tenants/${tenantId}`, { token: live }),

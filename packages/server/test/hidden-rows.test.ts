@@ -57,6 +57,8 @@ const calls: Record<string, () => Promise<Heard>> = {
     ask('POST', '/v1/auth/invites/accept', { token: joining.token, body: { token: accepted.token } }),
   'a leaked key': () => report(leakedKey.key),
   'a leaked secret key': () => report(leakedSecretKey.key),
+  'suspending a tenant': () => ask('POST', `/v1/tenants/${scene.tenantId}/suspend`, { token: live }),
+  'resuming a tenant': () => ask('POST', `/v1/tenants/${scene.tenantId}/resume`, { token: live }),
   'revoking embed tokens': () =>
     ask('POST', `/v1/tenants/${scene.tenantId}/embed_tokens/revoke`, { token: live }),
   'deleting a tenant': () => ask('DELETE', `/v1/tenants/${scene.tenantId}`, { token: live }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mintToken } from './embed.ts'
 import { makeWidget, pauses } from './pauses.ts'
 import { addMember, makePerson, type Query } from './people.ts'
+import { suspensions } from './suspensions.ts'
 import { until } from './until.ts'
 import {
   issueKey,
@@ -152,6 +153,7 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     token: means.scene.live,
   }),
   ...pauses,
+  ...suspensions,
   createEmbedKey: async means => ({
     url: '/v1/embed/keys',
     token: (await makeWidget(means)).token,

@@ -26,6 +26,8 @@ const beyondRows: Record<string, string> = {
   'POST /v1/keys/:id/enable': 'a vendor stops a key without ending it',
   'POST /v1/embed/keys/:id/disable': 'a customer stops a key without ending it',
   'POST /v1/embed/keys/:id/enable': 'a customer stops a key without ending it',
+  'POST /v1/tenants/:id/suspend': 'a vendor stops all keys of a customer without ending one',
+  'POST /v1/tenants/:id/resume': 'a vendor stops all keys of a customer without ending one',
   'PATCH /v1/secret_keys/:id': 'a name that no longer fits leads to the wrong key being revoked',
   'DELETE /v1/secret_keys/ended': 'an owner makes room after an attack',
   'POST /v1/keys/identify': 'support is sent a key, not an id',

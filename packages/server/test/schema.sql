@@ -363,9 +363,11 @@ table policy_tenants row level security
   project_id uuid not null
   tenant_id uuid not null
   version bigint not null
+  suspended_version bigint
   constraint policy_tenants_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES policy_heads(workspace_id, project_id)
   constraint policy_tenants_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
   constraint policy_tenants_pkey PRIMARY KEY (workspace_id, project_id, tenant_id)
+  CREATE INDEX policy_tenants_by_suspension ON public.policy_tenants USING btree (workspace_id, project_id, suspended_version) WHERE (suspended_version IS NOT NULL)
   CREATE INDEX policy_tenants_by_version ON public.policy_tenants USING btree (workspace_id, project_id, version)
   policy policy_tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
@@ -583,15 +585,19 @@ table tenants row level security
   name_folded text default lower(("left"(name, 64) COLLATE "C"))
   external_id_folded text default lower(("left"(external_id, 64) COLLATE "C"))
   met_at timestamp(3) with time zone
+  suspended_at timestamp(3) with time zone
+  suspended_reason text
   constraint tenants_embed_epoch CHECK ((embed_epoch >= 1))
   constraint tenants_external_id_bounds CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)))
   constraint tenants_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
   constraint tenants_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint tenants_suspended CHECK ((((suspended_at IS NOT NULL) OR (suspended_reason IS NULL)) AND ((char_length(suspended_reason) >= 1) AND (char_length(suspended_reason) <= 500))))
   constraint tenants_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint tenants_pkey PRIMARY KEY (workspace_id, id)
   CREATE INDEX tenants_by_external_id_folded ON public.tenants USING btree (workspace_id, external_id_folded, id) WHERE (deleted_at IS NULL)
   CREATE INDEX tenants_by_name_folded ON public.tenants USING btree (workspace_id, name_folded, id) WHERE ((deleted_at IS NULL) AND (name_folded IS NOT NULL))
   CREATE INDEX tenants_met ON public.tenants USING btree (workspace_id, met_at) WHERE (met_at IS NOT NULL)
+  CREATE INDEX tenants_suspended_now ON public.tenants USING btree (workspace_id, id) WHERE ((suspended_at IS NOT NULL) AND (deleted_at IS NULL))
   CREATE UNIQUE INDEX tenants_external_id_unique ON public.tenants USING btree (workspace_id, external_id) WHERE (deleted_at IS NULL)
   policy tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
@@ -1140,7 +1146,7 @@ begin
   perform hold_key_right(of_workspace, minter);
   perform pg_advisory_xact_lock_shared(right_lock(of_workspace, of_tenant));
   perform from tenants t where t.workspace_id = of_workspace and t.id = of_tenant
-    and t.deleted_at is null and t.embed_epoch = epoch;
+    and t.deleted_at is null and t.embed_epoch = epoch and t.suspended_at is null;
   if not found then
     raise exception 'the right is gone' using errcode = 'KR401';
   end if;

@@ -19,6 +19,7 @@ import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
 import { pauseValues } from './pauses.ts'
 import { makeMailedToken, makePerson } from './people.ts'
+import { suspensionValues } from './suspensions.ts'
 import {
   answerOnce,
   endOnce,
@@ -223,6 +224,7 @@ const bounds: Record<string, Bound> = {
   tenants_external_id_bounds: length('external_id', 1, 200, false),
   tenants_meta_bounds: meta('meta'),
   tenants_name_bounds: length('name', 1, 200),
+  tenants_suspended: bound('(suspended_at, suspended_reason)', suspensionValues.ok, suspensionValues.bad),
   user_passwords_hash_form: bound(
     'hash',
     [`'$argon2id$v=19'`],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from './harness.ts'
 import { makePerson } from './people.ts'
-import { issueKey, makeInvite, makeVendor } from './vendor.ts'
+import { issueKey, makeInvite, makeTenant, makeVendor } from './vendor.ts'
 import { faultsOf } from './whole.ts'
 
 const harness = await startHarness()
@@ -16,6 +16,9 @@ const paused = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${paused.id}/disable`, { token: live })
 const rotated = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live })
+const { id: suspended } = await makeTenant(harness, vendor)
+await issueKey(harness, vendor, { tenant_id: suspended })
+await ask('POST', `/v1/tenants/${suspended}/suspend`, { token: live, body: { reason: 'unpaid' } })
 await ask('PATCH', `/v1/keys/${key.id}`, { token: live, body: { name: 'renamed', scopes: ['a'] } })
 const invite = await makeInvite(harness, vendor)
 await ask('POST', `/v1/invites/${(await makeInvite(harness, vendor)).id}/revoke`, { token: live })
@@ -61,6 +64,23 @@ const halves: Record<string, [string, RegExp]> = {
   'an audit row without its pause': [
     `update api_keys set disabled_at = null, disabled_by = null where id = '${paused.id}'`,
     /its pause differs from the last audit row/,
+  ],
+  'a suspension without its audit row': [
+    `update tenants set suspended_at = now() where id = '${tenantId}'`,
+    /its suspension differs from the last audit row/,
+  ],
+  'an audit row without its suspension': [
+    `update tenants set suspended_at = null, suspended_reason = null where id = '${suspended}'`,
+    /its suspension differs from the last audit row/,
+  ],
+  'another reason of a suspension': [
+    `update tenants set suspended_reason = 'other' where id = '${suspended}'`,
+    /its suspension differs from the last audit row/,
+  ],
+  'a floor of a suspension that never was': [
+    `insert into policy_tenants (workspace_id, project_id, tenant_id, version, suspended_version)
+     values ('${workspaceId}', '${projectId}', '${tenantId}', 1, 1)`,
+    /the version of its suspension/,
   ],
   'a rotation without its link': [
     `update api_keys set rotated_to = null where id = '${rotated.id}'`,

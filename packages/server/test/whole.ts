@@ -65,6 +65,23 @@ const paused = `
     order by l.seq desc limit 1) last on true
   where t.workspace_id = $1 and t.disabled_by is distinct from last.by`
 
+/** A tenant is suspended exactly if the last audit row about that says so, and for that reason. */
+const suspended = `
+  select 'tenants: its suspension differs from the last audit row', t.id::text
+  from tenants t left join lateral (
+    select l.action = 'tenant.suspended' as is_so, l.payload::json->>'reason' as reason from audit_logs l
+    where l.workspace_id = $1 and l.target_id = t.id and l.action in ('tenant.suspended', 'tenant.resumed')
+    order by l.seq desc limit 1) last on true
+  where t.workspace_id = $1 and ((t.suspended_at is not null) is distinct from coalesce(last.is_so, false)
+    or t.suspended_reason is distinct from last.reason)`
+
+/** A suspension or resumption has a version in a project exactly if there was one, at most that of the tenant's last change. */
+const suspensionVersions = `
+  select 'policy_tenants: the version of its suspension', p.tenant_id::text
+  from policy_tenants p
+  where p.workspace_id = $1 and p.suspended_version is not null and (p.suspended_version > p.version or not exists (
+    select from audit_logs l where l.workspace_id = $1 and l.target_id = p.tenant_id and l.action = 'tenant.suspended'))`
+
 /** The last audit row of each member must match the membership and the role. */
 const standing = `
   select 'workspace_members: differs from the last audit row', l.target_id::text
@@ -100,6 +117,8 @@ const faults = `
   union all ${born('workspace_invites', created('workspace_invite.created'))}
   union all ${ended('workspace_invites', 'revoked_at', 'workspace_invite.revoked')}
   union all ${paused}
+  union all ${suspended}
+  union all ${suspensionVersions}
   union all ${standing}
   union all
   select 'workspace: ' || count(*) || ' rows of workspace.created', $1::text
@@ -136,8 +155,8 @@ const faults = `
   from replays where workspace_id = $1 and (status is null or body is null)`
 
 /**
- * One row per version in the audit log; `keys` says whether it is also in policy_changes. An update of a tenant
- * raises the version of each project in which it has keys that are not revoked. A project whose ended keys were
+ * One row per version in the audit log; `keys` says whether it is also in policy_changes. An update, suspension or
+ * resumption of a tenant raises the version of each project in which it has keys that are not revoked. A project whose ended keys were
  * deleted has no such history.
  */
 const versions = `
@@ -164,7 +183,7 @@ const versions = `
     select (payload::json->'successor'->>'id')::uuid, seq from audit_logs
     where workspace_id = $1 and action = 'api_key.rotated') b on b.id = k.id and b.seq < l.seq
   left join audit_logs r on r.workspace_id = $1 and r.target_id = k.id and r.action = 'api_key.revoked'
-  where l.workspace_id = $1 and l.action = 'tenant.updated' and (r.seq is null or r.seq > l.seq)
+  where l.workspace_id = $1 and l.action in ('tenant.updated', 'tenant.suspended', 'tenant.resumed') and (r.seq is null or r.seq > l.seq)
   union all
   select target_id, false from audit_logs where workspace_id = $1
     and (action = 'project.deleted' or (action = 'project.updated' and payload::jsonb ? 'default_rate_limits'))`

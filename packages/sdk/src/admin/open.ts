@@ -9,18 +9,13 @@ import type { Timer } from '../runtime/timer.ts'
 import { type Calls, createCalls } from './calls.ts'
 import { exportRows } from './export.ts'
 import type { Listing } from './list.ts'
-import {
-  type AdminOptions,
-  type DisableBody,
-  type RevokeBody,
-  type RotateBody,
-  readAdminOptions,
-} from './options.ts'
+import type * as o from './options.ts'
+import { readAdminOptions } from './options.ts'
 import { type CallOptions, createAdminRequest, type KeyedOptions } from './request.ts'
 import type * as t from './types.ts'
 
 /** `createAdmin` with the caller's own timer and randomness. */
-export function openAdmin(options: AdminOptions, world: { timer: Timer; random: () => number }) {
+export function openAdmin(options: o.AdminOptions, world: { timer: Timer; random: () => number }) {
   refuseBrowser()
   const { connection, ...limits } = readAdminOptions(options)
   const defaults = { ...world, ...limits }
@@ -170,6 +165,7 @@ const projectCalls = ({ change, create, list, one }: Calls) => ({
   ) => Listing<t.FleetNode>,
 })
 
+const embedTokensRevoke = 'POST /v1/tenants/:id/embed_tokens/revoke'
 const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
   /** `POST /v1/tenants` */
   create: create('POST /v1/tenants', 'tenant') as (
@@ -186,14 +182,19 @@ const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
     body: t.TenantUpdate,
     options?: CallOptions,
   ) => Promise<t.Tenant>,
+  /** `POST /v1/tenants/:id/suspend`. Nodes refuse all keys of the tenant until it is resumed, and no key changes. */
+  suspend: (
+    id: string,
+    { wait, ...body }: o.SuspendBody = {},
+    options?: CallOptions,
+  ): Promise<t.SettledTenant> =>
+    call('POST /v1/tenants/:id/suspend', { object: 'tenant', id, query: { wait }, body, options }),
+  /** `POST /v1/tenants/:id/resume`. Its keys are what they were. */
+  resume: (id: string, { wait }: { wait?: boolean } = {}, options?: CallOptions): Promise<t.SettledTenant> =>
+    call('POST /v1/tenants/:id/resume', { object: 'tenant', id, query: { wait }, options }),
   /** `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request. */
   revokeEmbedTokens: (id: string, options?: CallOptions): Promise<t.EmbedTokensRevoked> =>
-    call('POST /v1/tenants/:id/embed_tokens/revoke', {
-      object: 'embed_tokens_revocation',
-      id,
-      body: {},
-      options,
-    }),
+    call(embedTokensRevoke, { object: 'embed_tokens_revocation', id, body: {}, options }),
   /** `DELETE /v1/tenants/:id`. Revokes every key of the tenant. */
   delete: one('DELETE /v1/tenants/:id', 'tenant') as (
     id: string,
@@ -227,21 +228,21 @@ const keyCalls = ({ call, change, create, list, one, read }: Calls) => ({
     options?: CallOptions,
   ) => Promise<t.Key>,
   /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
-  rotate: (id: string, body: RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedKey> =>
+  rotate: (id: string, body: o.RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedKey> =>
     call('POST /v1/keys/:id/rotate', { object: 'api_key', keyed: true, id, body, options }),
   /**
    * `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not.
    */
   revoke: (
     id: string,
-    { wait, ...body }: RevokeBody & { wait?: boolean } = {},
+    { wait, ...body }: o.RevokeBody & { wait?: boolean } = {},
     options?: CallOptions,
   ): Promise<t.RevokedKey> =>
     call('POST /v1/keys/:id/revoke', { object: 'api_key', id, query: { wait }, body, options }),
   /** `POST /v1/keys/:id/disable`. Nodes refuse the key until it is resumed. With `wait` it returns once they have the pause. */
   disable: (
     id: string,
-    { wait, ...body }: DisableBody & { wait?: boolean } = {},
+    { wait, ...body }: o.DisableBody & { wait?: boolean } = {},
     options?: CallOptions,
   ): Promise<t.PausedKey> =>
     call('POST /v1/keys/:id/disable', { object: 'api_key', id, query: { wait }, body, options }),
@@ -281,7 +282,7 @@ const secretKeyCalls = ({ call, change, create, list, one, read }: Calls) => ({
     options?: CallOptions,
   ) => Promise<t.SecretKey>,
   /** `POST /v1/secret_keys/:id/rotate` */
-  rotate: (id: string, body: RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedSecretKey> =>
+  rotate: (id: string, body: o.RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedSecretKey> =>
     call('POST /v1/secret_keys/:id/rotate', { object: 'secret_key', keyed: true, id, body, options }),
   /**
    * `POST /v1/secret_keys/:id/revoke`. `descendants` of the answer are the newest of the keys made with it, the keys made

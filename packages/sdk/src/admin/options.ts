@@ -18,6 +18,14 @@ export interface DisableBody {
   reason?: string
 }
 
+/** Why a tenant is suspended, and whether to wait for the nodes. */
+export interface SuspendBody {
+  /** 1 to 500 characters. */
+  reason?: string
+  /** Returns once the nodes of all projects have the suspension, and lists those that have not. */
+  wait?: boolean
+}
+
 /** Why a key is revoked. */
 export interface RevokeBody {
   /** 1 to 500 characters. */

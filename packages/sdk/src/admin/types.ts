@@ -95,6 +95,8 @@ export type SecretKeyUpdate = Camel<Static<typeof secretKeys.SecretKeyUpdate>>
 export type SecurityEvent = Camel<Static<typeof securityEvents.SecurityEvent>>
 export type SecurityEventKind = Static<typeof securityEvents.SecurityEventKind>
 export type SecurityEventList = Camel<Static<typeof securityEvents.SecurityEventList>>
+/** A tenant that was suspended or resumed. */
+export type SettledTenant = Camel<Static<typeof tenants.SettledTenant>>
 export type Tenant = Camel<Static<typeof tenants.Tenant>>
 export type TenantCreate = Camel<Static<typeof tenants.TenantCreate>>
 export type TenantList = Camel<Static<typeof tenants.TenantList>>

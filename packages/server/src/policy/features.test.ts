@@ -22,7 +22,10 @@ test('without features the statement has no extra join, and no condition but sus
   for (const { text } of [changes([]), snapshotPage([], false), snapshotPage([], true)]) {
     const rest = text.replaceAll(`and not coalesce(${isOfSuspendedSql}, false)`, '')
     assert.notEqual(rest, text)
-    assert.doesNotMatch(rest, /tenants t\b|tenant_id from policy_tenants|k\.name|k\.meta|and not (?!k\.is_revoked)/)
+    assert.doesNotMatch(
+      rest,
+      /tenants t\b|tenant_id from policy_tenants|k\.name|k\.meta|and not (?!k\.is_revoked)/,
+    )
   }
 })
 

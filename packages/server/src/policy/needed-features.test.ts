@@ -69,8 +69,7 @@ function holdsOf(node: FeedNode) {
 
 /** What a node should hold, according to the vendor API. */
 async function shouldHold(named: readonly string[], { live }: Vendor) {
-  const list = async (path: string) =>
-    (await ask('GET', `/v1/${path}?limit=200`, { token: live })).body.data
+  const list = async (path: string) => (await ask('GET', `/v1/${path}?limit=200`, { token: live })).body.data
   const tenants = new Map((await list('tenants')).map((tenant: { id: string }) => [tenant.id, tenant]))
   const [names, meta, quota, suspended] = ['names', 'meta', 'quota', 'suspended'].map(name =>
     named.includes(name),

@@ -185,7 +185,8 @@ const openCounts = (lanes: Lanes) =>
     statement: countNodes,
     repeatable: true,
     // Each count reads all nodes of its project. Many callers that wait for one version share it.
-    nameOf: ({ workspaceId, projectId, env, version }) => `${workspaceId} ${projectId} ${env ?? 'both'} ${version}`,
+    nameOf: ({ workspaceId, projectId, env, version }) =>
+      `${workspaceId} ${projectId} ${env ?? 'both'} ${version}`,
     values: asked => [
       asked.map(one => one.workspaceId),
       asked.map(one => one.projectId),

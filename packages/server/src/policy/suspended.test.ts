@@ -35,7 +35,10 @@ test('a snapshot lists the suspended tenants alone, unless a feature says someth
   const { vendor, suspended, other, keys } = await setUp()
   await tell(vendor, suspended, 'suspend')
   const { body } = await get(vendor, 'snapshot', knows)
-  assert.deepEqual([body.features, body.tenants], [['suspended'], [{ tenant_id: suspended, suspended: true }]])
+  assert.deepEqual(
+    [body.features, body.tenants],
+    [['suspended'], [{ tenant_id: suspended, suspended: true }]],
+  )
   assert.deepEqual(idsOf(body), keys.map(({ id }) => id).toSorted())
   const { tenants } = (await get(vendor, 'snapshot', '&features=suspended,external_id')).body
   assert.deepEqual(

@@ -5,8 +5,8 @@ import { serviceVerdicts } from '@keyrail/contract/verdicts'
 import { startHarness } from '../../test/harness.ts'
 import { makePerson } from '../../test/people.ts'
 import { openStatementWork } from '../../test/statement-work.ts'
-import { issueKey, makeProject, makeSecretKey, makeVendor } from '../../test/vendor.ts'
-import { openVerify } from '../../test/verifying.ts'
+import { issueKey, makeProject, makeSecretKey, makeTenant, makeVendor } from '../../test/vendor.ts'
+import { monthly, openVerify } from '../../test/verifying.ts'
 import { drawToken, tokenDigest } from '../platform/crypto/token.ts'
 import { findKeys } from './sql.ts'
 
@@ -86,6 +86,30 @@ test('each verdict has its code, in the order of the contract', async () => {
     limits: [],
     headers: {},
   })
+})
+
+test('keys of a suspended tenant have its verdict in the order of the contract, and charge nothing', async () => {
+  const { id } = await makeTenant(harness, vendor)
+  const issue = (more = {}) => issueKey(harness, vendor, { tenant_id: id, ...more })
+  const [plain, expired] = [
+    await issue({ rate_limits: [monthly(1)] }),
+    await issue({ expires_at: '2020-01-01T00:00:00Z' }),
+  ]
+  const [paused, revoked] = [await issue(), await issue()]
+  await ask('POST', `/v1/keys/${paused.id}/disable`, { token: live })
+  await revoke(revoked)
+  const heard = async () => [
+    await codeOf(plain.key, { scopes: ['a'] }),
+    await codeOf(expired.key),
+    await codeOf(paused.key),
+    await codeOf(revoked.key),
+  ]
+  assert.deepEqual(await heard(), ['insufficient_scope', 'expired_key', 'disabled_key', 'revoked_key'])
+  await ask('POST', `/v1/tenants/${id}/suspend`, { token: live })
+  assert.deepEqual(await heard(), ['suspended_tenant', 'suspended_tenant', 'disabled_key', 'revoked_key'])
+  assert.equal(await codeOf(plain.key), 'suspended_tenant')
+  await ask('POST', `/v1/tenants/${id}/resume`, { token: live })
+  assert.deepEqual([await codeOf(plain.key), await codeOf(plain.key)], ['valid', 'rate_limited'])
 })
 
 test('a key of another project, environment or workspace is unknown, in any state', async () => {

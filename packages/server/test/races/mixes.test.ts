@@ -25,6 +25,8 @@ const weights = {
   patchLimits: 3,
   patchProject: 2,
   patchTenant: 2,
+  suspendTenant: 3,
+  resumeTenant: 3,
   revokeEmbed: 1,
   deleteTenant: 1,
   deleteProject: 1,
@@ -88,6 +90,10 @@ function callOf(random: Seeded, known: Known): Call {
       return ['PATCH', `/v1/projects/${project()}`, { name: text, slug: `slug-${random.integer(4)}-x` }]
     case 'patchTenant':
       return ['PATCH', `/v1/tenants/${tenant()}`, { name: text, meta: { text } }]
+    case 'suspendTenant':
+      return ['POST', `/v1/tenants/${tenant()}/suspend`, { reason: text }]
+    case 'resumeTenant':
+      return ['POST', `/v1/tenants/${tenant()}/resume`]
     case 'revokeEmbed':
       return ['POST', `/v1/tenants/${tenant()}/embed_tokens/revoke`]
     case 'deleteTenant':

@@ -28,6 +28,10 @@ const mutations = {
     ask('PATCH', `/v1/keys/${keyId}`, { token: live, body: { name: 'patched', scopes: ['patched'] } }),
   'patch limits': ({ live, projectId }: Scene) =>
     ask('PATCH', `/v1/projects/${projectId}`, { token: live, body: { default_rate_limits: limits } }),
+  'suspend tenant': ({ live, tenantId }: Scene) =>
+    ask('POST', `/v1/tenants/${tenantId}/suspend`, { token: live }),
+  'resume tenant': ({ live, tenantId }: Scene) =>
+    ask('POST', `/v1/tenants/${tenantId}/resume`, { token: live }),
   'delete tenant': ({ live, tenantId }: Scene) => ask('DELETE', `/v1/tenants/${tenantId}`, { token: live }),
   'delete project': ({ live, projectId }: Scene) =>
     ask('DELETE', `/v1/projects/${projectId}`, { token: live }),
@@ -41,6 +45,8 @@ const afterwards: Partial<Record<Name, Partial<Record<Name, string>>>> = {
     'create key': 'not_found',
     'rotate key': 'key_not_active',
     'patch key': 'key_not_active',
+    'suspend tenant': 'not_found',
+    'resume tenant': 'not_found',
     'delete tenant': 'not_found',
   },
   'delete project': {
@@ -67,6 +73,9 @@ for (const [place, held] of Object.entries(places)) {
       for (const second of names) {
         const vendor = await makeVendor(harness)
         const scene = { ...vendor, keyId: (await issueKey(harness, vendor)).id }
+        const mayResume =
+          first === 'resume tenant' || (second === 'resume tenant' && first !== 'suspend tenant')
+        if (mayResume) await mutations['suspend tenant'](scene)
         const pair = [() => mutations[first](scene), () => mutations[second](scene)]
         const answers = await meet(barrier, held(scene), pair)
         const expected = ['done', afterwards[first]?.[second] ?? 'done']

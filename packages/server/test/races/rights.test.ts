@@ -93,7 +93,7 @@ async function makeUnproven(userId: string): Promise<void> {
 }
 
 function preparationsOf({ route }: (typeof mutations)[number]): Prepare[] {
-  if (route.plane === 'embed') return [byBrowser(0), byBrowser(1), byBrowser(2)]
+  if (route.plane === 'embed') return [byBrowser(0), byBrowser(1), byBrowser(2), byBrowser(3)]
   if (route.plane === 'person') return [byGuest(0), byGuest(1), byGuest(2)]
   if (!route.access.open && !route.access.credentials.includes('session')) return [byKey]
   return [byKey, byMember(0), byMember(1), byMember(2), byMember(3), byMember(4), byMember(5)]
