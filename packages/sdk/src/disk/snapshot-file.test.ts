@@ -106,6 +106,21 @@ test('the facts beside the keys read back as they were written', () => {
   assert.equal(accepted(unknown).confirmedService, undefined)
 })
 
+test('suspended tenants read back, and a file is for readers that know of them', () => {
+  const asking: Scope = { ...scope, features: ['suspended'] }
+  const store = filled(3)
+  for (const tenantId of [id(0xa000), 'without a key']) store.setSuspended(tenantId, true)
+  const bytes = encodeSnapshot(store, asking, { ...facts, features: ['suspended'] })
+  const loaded = accepted(bytes, asking)
+  assert.deepEqual([...loaded.store.suspended], [id(0xa000), 'without a key'])
+  assert.equal(loaded.store.labels, undefined)
+  for (const features of [undefined, ['external_id', 'key_meta']]) {
+    const earlier = decode(bytes, { ...scope, features })
+    assert.equal('refused' in earlier && earlier.refused, 'scope')
+  }
+  assert.deepEqual([...accepted(encodeSnapshot(store, scope, facts), asking).store.suspended], [])
+})
+
 test('a file cut off after any byte is refused', () => {
   const bytes = encodeSnapshot(filled(5), scope, facts)
   for (let length = 0; length < bytes.length; length++) {
@@ -233,6 +248,10 @@ test('a file with a right checksum and wrong contents is refused without a crash
     { scopes: [[1]] },
     { rate_limits: [] },
     { rate_limits: [[], ['x']] },
+    { suspended: 'all' },
+    { suspended: [7] },
+    { suspended: null },
+    { features: { asked: [], known: ['suspended'] } },
   ]
   for (const more of wrong) assert.ok('refused' in decode(withHeader(more)), JSON.stringify(more))
   const sealed = (bytes: Buffer) =>

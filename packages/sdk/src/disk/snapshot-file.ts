@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { hasFeatures, type Scope } from '../feed/record.ts'
+import { hasLabels, type Scope } from '../feed/record.ts'
+import { SUSPENDED } from '../feed/suspended.ts'
 import { ID_WORDS } from '../store/key-ids.ts'
 import type { SavedLabels } from '../store/labels.ts'
 import { readRateLimits, toWireRateLimits, type WireRateLimit } from '../store/rate-limits.ts'
@@ -57,6 +58,8 @@ interface Header {
   /** The features that the writer asked for, and those that the service knew. Absent: none. */
   features?: { asked: readonly string[]; known: readonly string[] }
   labels?: SavedLabels | undefined
+  /** Ids of suspended tenants. Absent: the writer did not ask for them. */
+  suspended?: readonly string[] | undefined
   records: number
   other_ids: readonly [slot: number, id: string][]
   tenants: readonly string[]
@@ -88,8 +91,9 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
     scope: { tenant_ids: scope.tenantIds },
     evictions: store.evictions,
     uses: store.uses,
-    ...(hasFeatures(scope) && { features: { asked: scope.features ?? [], known: facts.features ?? [] } }),
+    ...(scope.features?.length && { features: { asked: scope.features, known: facts.features ?? [] } }),
     labels: store.labels?.dump(records.slots()),
+    suspended: scope.features?.includes(SUSPENDED) ? [...store.suspended] : undefined,
     records: records.size,
     other_ids: records.otherIds(),
     tenants: records.shared.tenants.values,
@@ -153,13 +157,14 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
   const shared = sharedOf(header)
   for (let slot = 0; slot < records; slot++)
     if (!isSound(words, slot, shared)) return damaged(`its record ${slot} is wrong`)
-  const store = new Store(mostKeys, hasFeatures(scope))
+  const store = new Store(mostKeys, hasLabels(scope))
   store.restore({
     words,
     ids: new Int32Array(file, idsAt, records * ID_WORDS),
     otherIds: header.other_ids,
     shared,
     uses: header.uses,
+    suspended: header.suspended,
     labels: header.labels,
   })
   store.evictions = header.evictions
@@ -220,6 +225,7 @@ function readHeader(text: string): Header | string {
     rate_limits,
     features,
     labels,
+    suspended,
   } = header
   const counts = [header.version, header.evictions, header.uses, header.records]
   const times = [header.fetched_at, header.fetched_uptime_ms, header.service_at ?? 0]
@@ -233,6 +239,7 @@ function readHeader(text: string): Header | string {
     times.every(time => typeof time === 'number' && Number.isFinite(time)) &&
     (features === undefined || (isTexts(features?.asked) && isTexts(features?.known))) &&
     (labels === undefined || (Array.isArray(labels?.keys) && Array.isArray(labels?.tenants))) &&
+    (suspended === undefined ? !features?.known.includes(SUSPENDED) : isTexts(suspended)) &&
     (scope === undefined || isTexts(scope?.tenant_ids)) &&
     Array.isArray(other_ids) &&
     other_ids.every(

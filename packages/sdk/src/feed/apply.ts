@@ -1,11 +1,23 @@
 import type { Store } from '../store/store.ts'
 import type { EndedKeys } from '../verify/ended-keys.ts'
 import type { Delta } from './body.ts'
-import { growFor, type KeyQuota } from './quota.ts'
+import { growFor, type KeyQuota, quotaSuspended } from './quota.ts'
+
+/** Whether a readable delta does not suffice to bring a store up to date. */
+export function needsSnapshot(
+  answer: Delta,
+  { store, features, quota }: { store: Store; features: readonly string[]; quota: KeyQuota },
+): boolean {
+  // A service that knows more features than before sent its keys without them.
+  if (answer.features.some(name => !features.includes(name))) return true
+  // The store also knows suspended tenants that have lost their keys; a new one does not.
+  const more = answer.listed?.filter(each => each.isSuspended && !store.suspended.has(each.tenantId)) ?? []
+  return store.suspended.size + more.length > quotaSuspended(quota)
+}
 
 /** Applies a delta to a store. */
 export function applyDelta(
-  { deleted, changes, generatedAt, tenants }: Delta,
+  { deleted, changes, generatedAt, tenants, listed = [] }: Delta,
   { store, ended, quota }: { store: Store; ended: EndedKeys; quota: KeyQuota },
 ): void {
   if (deleted) {
@@ -15,6 +27,7 @@ export function applyDelta(
   }
   for (const { tenantId, label } of tenants) store.labels?.setTenant(tenantId, label)
   if (tenants.length > 0) store.revision++
+  for (const { tenantId, isSuspended } of listed) store.setSuspended(tenantId, isSuspended)
   for (const change of changes ?? []) {
     if ('upsert' in change) {
       const { upsert } = change

@@ -3,6 +3,7 @@ import { badResponse } from '../runtime/errors.ts'
 import type { StoredKey } from '../store/records.ts'
 import { type NamedTenant, readTenants } from './label.ts'
 import { type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
+import { type ListedTenant, readSuspended } from './suspended.ts'
 import { isObject, isText, isVersion, type Json, readTime } from './values.ts'
 
 /**
@@ -25,6 +26,8 @@ interface Head {
   /** Whether the service takes reports of refusals. */
   takesRefusals: boolean
   tenants: NamedTenant[]
+  /** Undefined: the service does not say which tenants are suspended. */
+  listed: readonly ListedTenant[] | undefined
 }
 
 export interface Snapshot extends Head {
@@ -76,14 +79,20 @@ export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
 const labelled = ['labels', 'meta', 'names']
 
 function readFeatures(
-  { features, tenants }: Json,
+  body: Json,
   { features: asked = [] }: Scope,
-): Pick<Head, 'features' | 'isUnlabelled' | 'tenants'> {
-  if (asked.length === 0) return { features: [], isUnlabelled: false, tenants: [] }
+): Pick<Head, 'features' | 'isUnlabelled' | 'tenants' | 'listed'> {
+  const { features, tenants } = body
+  if (asked.length === 0) return { features: [], isUnlabelled: false, tenants: [], listed: undefined }
   const isListed = Array.isArray(features)
   const given = isListed ? features.filter(name => asked.includes(name)) : []
   const isUnlabelled = isListed && asked.some(name => labelled.includes(name) && !given.includes(name))
-  return { features: given, isUnlabelled, tenants: readTenants(tenants) }
+  return {
+    features: given,
+    isUnlabelled,
+    tenants: readTenants(tenants),
+    listed: readSuspended(body, given),
+  }
 }
 
 const readHeld = ({ held_ms }: Json): number =>

@@ -1,17 +1,44 @@
 import { type KeyrailError, lasting, passing } from '../runtime/errors.ts'
 import type { Unreadable } from './record.ts'
+import type { ListedTenant } from './suspended.ts'
 
 /** Errors about answers that were applied nevertheless. They show ids, and nothing else from the service. */
 
+/** One error about keys, and one about tenants. */
+export function unreadableParts(
+  keys: readonly Unreadable[],
+  listed: readonly ListedTenant[] = [],
+): KeyrailError[] {
+  const tenants = listed.filter(({ isUnreadable }) => isUnreadable)
+  return [
+    ...(keys.length > 0 ? [unreadableKeys(keys)] : []),
+    ...(tenants.length > 0 ? [unreadableTenants(tenants)] : []),
+  ]
+}
+
+const READABLE = 'A newer version of @keyrail/sdk may be able to read it'
+
+/** @param tenants at least one */
+function unreadableTenants(tenants: readonly ListedTenant[]): KeyrailError {
+  const which = shown(tenants[0]?.tenantId)
+  const problem =
+    tenants.length === 1
+      ? `The tenant ${which} counts as suspended`
+      : `${tenants.length} tenants count as suspended, such as ${which}`
+  return lasting('unreadable_key', `${problem}: suspended cannot be read. ${READABLE}`)
+}
+
+const shown = (id = ''): string => (/^[\w-]{1,64}$/.test(id) ? id : 'one without an id')
+
 /** @param keys at least one */
-export function unreadableKeys(keys: readonly Unreadable[]): KeyrailError {
-  const [{ keyId = '', why } = { why: '' }] = keys
-  const which = /^[\w-]{1,64}$/.test(keyId) ? keyId : 'one without an id'
+function unreadableKeys(keys: readonly Unreadable[]): KeyrailError {
+  const [{ keyId, why } = { keyId: '', why: '' }] = keys
+  const which = shown(keyId)
   const problem =
     keys.length === 1
       ? `The API key ${which} cannot be read and is refused: ${why}`
       : `${keys.length} API keys cannot be read and are refused, such as ${which}: ${why}`
-  return lasting('unreadable_key', `${problem}. A newer version of @keyrail/sdk may be able to read it`)
+  return lasting('unreadable_key', `${problem}. ${READABLE}`)
 }
 
 /** An answer from a cache. It confirms keys only as of the time when the service gave it. */

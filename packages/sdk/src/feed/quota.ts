@@ -12,13 +12,23 @@ export interface KeyQuota {
 /** What a held key takes, with a margin for ids other than UUIDs and for scopes and limits that few keys share. */
 export const KEY_BYTES = 256
 
+/** What the id of a suspended tenant takes. */
+const SUSPENDED_BYTES = 128
+
 /** The most keys that the node may ever hold, with labels of the size of those that the store holds. */
-export function quotaKeys({ maxCachedKeys, maxAutoCachedKeys, keyMemory }: KeyQuota, store?: Store): number {
-  const most = Math.max(maxCachedKeys, maxAutoCachedKeys)
-  const labels = store?.labels?.bytes ?? 0
-  if (keyMemory === undefined || store === undefined || labels === 0) return most
-  return Math.max(1, Math.min(most, Math.floor(keyMemory / (KEY_BYTES + labels / store.size))))
+export function quotaKeys(quota: KeyQuota, store?: Store): number {
+  const { keyMemory } = quota
+  const most = quotaSuspended(quota)
+  if (keyMemory === undefined || store === undefined) return most
+  const labels = store.labels?.bytes ?? 0
+  const bytes = keyMemory - store.suspended.size * SUSPENDED_BYTES
+  const each = KEY_BYTES + (labels === 0 ? 0 : labels / store.size)
+  return Math.max(1, Math.min(most, Math.floor(bytes / each)))
 }
+
+/** The most suspended tenants that the node may know. The feed names those of its keys. */
+export const quotaSuspended = ({ maxCachedKeys, maxAutoCachedKeys }: KeyQuota): number =>
+  Math.max(maxCachedKeys, maxAutoCachedKeys)
 
 /** How many keys a node holds, and how many it may. */
 export interface Held {

@@ -2,6 +2,7 @@ import { digestFromBase64 } from '../runtime/digest.ts'
 import { readRateLimits } from '../store/rate-limits.ts'
 import type { StoredKey } from '../store/records.ts'
 import { readKeyLabel } from './label.ts'
+import { SUSPENDED } from './suspended.ts'
 import { isObject, isText, type Json, readTime } from './values.ts'
 
 /** Which keys a node asks for. Every answer must match it. */
@@ -16,7 +17,8 @@ export interface Scope {
   service?: string | undefined
 }
 
-export const hasFeatures = ({ features = [] }: Scope): boolean => features.length > 0
+/** Whether the node asks for what stands in verdicts beside the key: all features but `suspended`. */
+export const hasLabels = ({ features = [] }: Scope): boolean => features.some(name => name !== SUSPENDED)
 
 /** The id and digest of a key. One of them may be unreadable. */
 export interface KeyNames {
@@ -49,7 +51,7 @@ export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable
   const rateLimits = readRateLimits(rate_limits)
   if (rateLimits === null) return unreadable(names, 'rate_limits')
   const record: StoredKey = { keyId, tenantId: tenant_id, env, digest, scopes, rateLimits, expiresAt }
-  return hasFeatures(scope) ? { ...record, label: readKeyLabel(value) } : record
+  return hasLabels(scope) ? { ...record, label: readKeyLabel(value) } : record
 }
 
 const unreadable = (names: KeyNames, why: string): Unreadable => ({ ...names, why })

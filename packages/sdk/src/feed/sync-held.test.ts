@@ -33,10 +33,13 @@ test('keys live from the last look of the service at their version, by what a he
   assert.equal(code(key), 'valid')
   time.monotonic += 1
   assert.notEqual(code(key), 'valid')
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,held_ms')
+  assert.equal(
+    service.asked.at(-1)?.url.searchParams.get('features'),
+    'external_id,key_meta,suspended,held_ms',
+  )
   assert.equal(
     service.asked[0]?.url.searchParams.get('features'),
-    'external_id,key_meta',
+    'external_id,key_meta,suspended',
     'a snapshot is never held',
   )
 })

@@ -1,17 +1,17 @@
 /** Brings a store up to the service's version. `poller.ts` repeats that; `body.ts` checks each answer before it is applied. */
 
 import { REQUEST_TIMEOUT_MS } from '../http/schedule.ts'
-import { badResponse } from '../runtime/errors.ts'
+import { badResponse, type KeyrailError } from '../runtime/errors.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
-import { applyDelta } from './apply.ts'
+import { applyDelta, needsSnapshot } from './apply.ts'
 import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import { Dates, LATE_MS } from './dates.ts'
 import { Hold } from './hold.ts'
-import { cachedAnswer, slowSnapshot, unreadableKeys, versionBack } from './odd.ts'
+import { cachedAnswer, slowSnapshot, unreadableParts, versionBack } from './odd.ts'
 import { HELD_TIMEOUT_SLACK_MS, plainTimeout } from './pace.ts'
 import { feedQuery } from './query.ts'
 import { type Held, holding } from './quota.ts'
-import { hasFeatures, type Unreadable } from './record.ts'
+import { hasLabels } from './record.ts'
 import { Reseeds } from './reseeds.ts'
 import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
@@ -139,9 +139,8 @@ export class Sync {
       return await this.#reseed({ answer, sentAt, answeredAt }, { waits, version }, signal)
     }
     if (answer.since !== version) throw badResponse('since, which is not what was asked')
-    // A service that knows more features than before sent its keys without them.
-    const isNewer = answer.features.some(name => !this.#features.includes(name))
-    if (answer.changes === null || isNewer) {
+    const now = { store, features: this.#features, quota: settings }
+    if (answer.changes === null || needsSnapshot(answer, now)) {
       return await this.#reseed(await this.#page(undefined, signal), { waits, version }, signal)
     }
     const { maxKeys } = store
@@ -149,7 +148,7 @@ export class Sync {
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
     // An answer that is older than its request came from a cache, also its time. No answer confirms keys for later than its receipt.
     store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
-    this.#report(answer.unreadable)
+    this.#report(unreadableParts(answer.unreadable, answer.listed))
     const isNew = answer.version !== version || answer.changes.length > 0
     this.version = answer.version
     return this.#finish(isNew ? 'delta' : 'unchanged', waits)
@@ -218,11 +217,11 @@ export class Sync {
       confirmedAt = Math.min(confirmedAt, page.answeredAt)
       return page.answer
     }
-    const { store, renewed, unreadable, features, last } = await walk(first, {
+    const { store, renewed, odd, features, last } = await walk(first, {
       next,
       clock,
       quota: settings,
-      hasLabels: hasFeatures(settings.scope),
+      hasLabels: hasLabels(settings.scope),
       held: served.store,
       hasServed: this.#hasServed(),
       isEnded: digest => this.#ended.refusalOf(digest) !== undefined,
@@ -245,7 +244,7 @@ export class Sync {
     this.workspaceId = first.workspaceId
     this.version = first.version
     this.#features = features
-    this.#report(unreadable)
+    this.#report(odd)
     return last !== first
   }
 
@@ -288,8 +287,8 @@ export class Sync {
     this.#isResumed = false
   }
 
-  #report(unreadable: readonly Unreadable[]): void {
-    if (unreadable.length > 0) this.#deps.onOdd?.(unreadableKeys(unreadable))
+  #report(odd: readonly KeyrailError[]): void {
+    for (const error of odd) this.#deps.onOdd?.(error)
   }
 
   /** Whether keys were ever served. A store that an earlier process left too long ago was not. */

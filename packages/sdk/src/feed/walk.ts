@@ -1,10 +1,12 @@
 import type { Clock } from '../runtime/clock.ts'
-import { PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { type KeyrailError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
 import { Store } from '../store/store.ts'
 import type { Snapshot } from './body.ts'
-import { growFor, type KeyQuota } from './quota.ts'
+import { unreadableParts } from './odd.ts'
+import { growFor, type KeyQuota, quotaSuspended } from './quota.ts'
 import type { Unreadable } from './record.ts'
+import { type ListedTenant, tooManySuspended } from './suspended.ts'
 import { WalkGuard } from './walk-guard.ts'
 
 /** Least time between the starts of two pages, to limit the load from a faulty service. A page of 5,000 keys takes longer. */
@@ -27,8 +29,8 @@ export interface Walked {
   store: Store
   /** Digests of ended keys that the feed sends again. */
   renewed: string[]
-  /** Keys of the pages that cannot be read. */
-  unreadable: Unreadable[]
+  /** What to report of the keys and tenants of the pages that cannot be read. */
+  odd: readonly KeyrailError[]
   /** The features that every page knew. */
   features: readonly string[]
   last: Snapshot
@@ -46,6 +48,7 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
   const guard = new WalkGuard(first, Math.max(store.maxKeys, quota.maxAutoCachedKeys))
   const renewed: string[] = []
   const unreadable: Unreadable[] = []
+  const listed: ListedTenant[] = []
   let features = first.features
   let isFull = false
   let page = first
@@ -54,6 +57,12 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     guard.check(page)
     if (page.deleted) break
     for (const { tenantId, label } of page.tenants) store.labels?.setTenant(tenantId, label)
+    for (const each of page.listed ?? []) {
+      // A page never resumes a tenant of a page before it: the delta after the walk does.
+      if (each.isSuspended) store.setSuspended(each.tenantId, true)
+      if (each.isUnreadable) listed.push(each)
+    }
+    if (store.suspended.size > quotaSuspended(quota)) throw tooManySuspended(quotaSuspended(quota))
     for (const key of page.keys) {
       if (isEnded(key.digest)) renewed.push(key.digest)
       if (!isFull && !growFor(store, key.keyId, quota)) {
@@ -75,5 +84,5 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     page = await next(nextCursor)
   }
   if (page.deleted) store.clear()
-  return { store, renewed, unreadable, features, last: page }
+  return { store, renewed, odd: unreadableParts(unreadable, listed), features, last: page }
 }

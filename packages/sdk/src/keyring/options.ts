@@ -1,5 +1,6 @@
 import { KEY_BYTES } from '../feed/quota.ts'
 import type { Scope } from '../feed/record.ts'
+import { SUSPENDED } from '../feed/suspended.ts'
 import {
   type ConnectionOptions,
   connectionNames,
@@ -48,7 +49,8 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   cacheDir?: string | undefined
   /**
    * Decides about a key that cannot be verified (`not_ready`, `stale`, `not_held`). If it returns a `Valid` that fits
-   * environment, scopes and expiry, the key passes. Otherwise, and by default, it is refused.
+   * environment, scopes and expiry, and whose tenant is not known to be suspended, the key passes. Otherwise, and by default, it
+   * is refused.
    */
   onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
   /** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */
@@ -199,9 +201,10 @@ const featureOf = {
 const ours: ReadonlySet<string> = new Set<keyof typeof featureOf>(['externalId', 'keyMeta'])
 
 function readFeatures(options: KeyringOptions): string[] {
-  return (Object.keys(featureOf) as (keyof typeof featureOf)[])
+  const chosen = (Object.keys(featureOf) as (keyof typeof featureOf)[])
     .filter(name => readBoolean(name, options[name] ?? ours.has(name)))
     .map(name => featureOf[name])
+  return [...chosen, SUSPENDED]
 }
 
 function readTenantIds(value: unknown): string[] {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { type FeedService, project, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { snapshotOf } from '../../test/hostile/node.ts'
 import { drawKey, id, policyKey } from '../../test/keys.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import { openWorkerKeyring, type WorkerKeyringOptions } from './worker-keyring.ts'
@@ -50,6 +51,18 @@ test('concurrent first requests poll once, and all wait for the keys', async () 
   const codes = await Promise.all(Array.from({ length: 20 }, () => request().then(() => code(key))))
   assert.deepEqual(new Set(codes), new Set(['valid']))
   assert.deepEqual([service.paths, behind.length], [['snapshot'], 1])
+})
+
+test('a worker asks for suspended tenants, and refuses their keys', async () => {
+  const key = drawKey()
+  const { request, code } = start({ externalId: false, keyMeta: false })
+  const { tenant_id } = policyKey(key, 1)
+  const features = ['suspended']
+  const tenants = [{ tenant_id, suspended: true }]
+  service.instead.push(snapshotOf(service, { features, tenants, keys: [policyKey(key, 1)] }))
+  await request()
+  assert.equal(service.asked[0]?.url.searchParams.get('features'), 'suspended')
+  assert.equal(code(key), 'suspended_tenant')
 })
 
 test('after an interval one request polls and is judged by the result; no answer is held', async () => {

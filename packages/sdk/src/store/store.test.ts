@@ -147,6 +147,23 @@ test('scopes in verdicts are frozen and shared', () => {
   assert.throws(() => (scopes as string[]).push('admin'), TypeError)
 })
 
+test('a tenant is suspended without a key, each change raises the revision, and clearing ends it', () => {
+  const store = new Store(10)
+  const revisions = [true, true, false, false].map(isSuspended => {
+    store.setSuspended('acme', isSuspended)
+    return [store.revision, store.suspended.has('acme')]
+  })
+  assert.deepEqual(revisions, [
+    [1, true],
+    [1, true],
+    [2, false],
+    [2, false],
+  ])
+  store.setSuspended('acme', true)
+  store.clear()
+  assert.equal(store.suspended.size, 0)
+})
+
 test('removed tenants are not kept in memory', () => {
   const store = new Store(10)
   for (let number = 0; number < 20_000; number++) store.upsert(plain(number, { tenantId: id(number) }))

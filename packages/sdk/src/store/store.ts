@@ -14,6 +14,8 @@ export interface SavedRecords {
   otherIds: Iterable<readonly [slot: number, id: string]>
   shared: Shared
   uses: number
+  /** Ids of suspended tenants. */
+  suspended?: readonly string[] | undefined
   labels?: SavedLabels | undefined
 }
 
@@ -28,6 +30,8 @@ export class Store {
   /** Rises with every change, so that a writer knows whether a saved copy is current. */
   revision = 0
   readonly records = new Records()
+  /** Ids of tenants whose keys are refused, also of those without a key here. A plain Set, because each verification reads it. */
+  readonly suspended = new Set<string>()
   /** Undefined for a node that does not ask for labels. */
   readonly labels: Labels | undefined
   readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
@@ -107,6 +111,13 @@ export class Store {
     if (byDigest !== -1) this.#remove(byDigest)
   }
 
+  setSuspended(tenantId: string, isSuspended: boolean): void {
+    if (this.suspended.has(tenantId) === isSuspended) return
+    this.revision++
+    if (isSuspended) this.suspended.add(tenantId)
+    else this.suspended.delete(tenantId)
+  }
+
   /** Drops every record whose key the other store does not hold. */
   keepOnly(other: Store): void {
     for (const slot of [...this.records.slots()]) {
@@ -118,6 +129,7 @@ export class Store {
 
   clear(): void {
     for (const slot of [...this.records.slots()]) this.#remove(slot)
+    this.suspended.clear()
   }
 
   /** The highest stamp given to a use. */
@@ -126,10 +138,11 @@ export class Store {
   }
 
   /** Fills an empty store with saved records. */
-  restore({ words, ids, otherIds, shared, uses, labels }: SavedRecords): void {
+  restore({ words, ids, otherIds, shared, uses, suspended = [], labels }: SavedRecords): void {
     this.records.restore(words, ids, otherIds, shared)
     this.#uses = uses
     this.revision++
+    for (const tenantId of suspended) this.suspended.add(tenantId)
     this.#byDigest.reserve(this.size)
     this.#byId.reserve(this.size)
     for (let slot = 0; slot < this.size; slot++) {

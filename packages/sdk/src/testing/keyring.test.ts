@@ -21,6 +21,17 @@ test('a test key is verified like a real one: form, environment, scopes, expiry'
   assert.equal(keyring.verify(undefined).code, 'missing_key')
 })
 
+test('a test keyring suspends a tenant with all its keys, and resumes it', () => {
+  const keyring = createTestKeyring()
+  const [one, other] = [keyring.issue({ tenantId: 'acme' }), keyring.issue()]
+  keyring.suspendTenant('acme')
+  const later = keyring.issue({ tenantId: 'acme', expiresAt: Date.now() - 1 })
+  const codes = () => [one, later, other].map(({ key }) => keyring.verify(key).code)
+  assert.deepEqual(codes(), ['suspended_tenant', 'suspended_tenant', 'valid'])
+  keyring.resumeTenant('acme')
+  assert.deepEqual(codes(), ['valid', 'expired_key', 'valid'])
+})
+
 test('a test keyring can revoke a key, lose the service and recover', () => {
   const keyring = createTestKeyring({ env: 'both' })
   const [one, other] = [keyring.issue(), keyring.issue({ env: 'test' })]

@@ -78,6 +78,9 @@ export function createVerify(
     const { records } = store
     // The checksum covers the environment in the key's text, so only a forged feed can make them differ.
     if (records.env(slot) !== form) return refused.unknown_key
+    // Where no tenant is suspended, no id is read.
+    if (store.suspended.size !== 0 && store.suspended.has(records.tenantId(slot)))
+      return refused.suspended_tenant
     const expiresAt = records.expiresAt(slot)
     if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
     if (!hasAllOf(records.scopes(slot), requirements)) return refused.insufficient_scope
@@ -97,6 +100,7 @@ export function createVerify(
         typeof own.keyId === 'string' &&
         typeof own.tenantId === 'string' &&
         own.env === form &&
+        !served.store?.suspended.has(own.tenantId) &&
         Array.isArray(own.scopes) &&
         (own.expiresAt === null || clock.wall(clock.monotonic()) < own.expiresAt) &&
         hasAllOf(own.scopes, requirements)

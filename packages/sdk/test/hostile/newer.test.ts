@@ -61,10 +61,10 @@ test('a node gets frozen labels, and only those that it asks for', async () => {
   assert.throws(() => Object.assign(whoseOf(asking).meta?.plan as object, { seats: 4 }), TypeError)
   assert.equal(
     service.asked.at(-1)?.url.searchParams.get('features'),
-    'external_id,key_meta,meta,names,refusals',
+    'external_id,key_meta,meta,names,suspended,refusals',
   )
   const other = await start({ externalId: false, keyMeta: false })
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'refusals')
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'suspended,refusals')
   const verdict = other.keyring.verify(key)
   for (const name of Object.keys(whose)) assert.ok(!(name in verdict), name)
 })
@@ -146,6 +146,21 @@ test('a copy on disk of an earlier SDK is used, and the next answer brings ids a
   assert.deepEqual(service.paths.slice(0, 2), ['delta', 'snapshot'])
 })
 
+test('a process started from disk refuses the keys of a suspended tenant before any answer', async () => {
+  const cacheDir = join(root, 'suspended')
+  const features = ['suspended']
+  const tenants = [{ tenant_id: tenantId, suspended: true }]
+  service.misbehave = asked =>
+    isDelta(asked)
+      ? deltaOf(service, [], { features, tenants: [] })
+      : snapshotOf(service, { features, keys: [policyKey(key, 1)], tenants })
+  await (await start({ cacheDir })).keyring.close()
+  service.misbehave = () => ({ hang: true })
+  const again = await start({ cacheDir })
+  assert.deepEqual([again.keyring.verify(key).code, again.notices], ['suspended_tenant', []])
+  assert.equal(again.keyring.stats().source, 'disk')
+})
+
 test('without policy:labels a node gets what it may, and says once what is left out', async () => {
   const features = ['external_id', 'key_meta']
   const { name: _name, meta: _meta, ...unnamed } = tenant
@@ -178,7 +193,7 @@ test('without policy:labels a node gets what it may, and says once what is left 
   }
   assert.equal(
     service.asked.at(-1)?.url.searchParams.get('features'),
-    'external_id,key_meta,labels,held_ms,refusals',
+    'external_id,key_meta,labels,suspended,held_ms,refusals',
   )
   const quiet = await start({ externalId: true, keyMeta: true })
   assert.deepEqual([whoseOf(quiet), quiet.notices], [left, []])

@@ -116,6 +116,7 @@ test('endless pages with new keys are limited', () => {
     isUnlabelled: false,
     takesRefusals: false,
     tenants: [],
+    listed: undefined,
     keys: [{ ...stored, keyId: id(number) }],
     nextCursor,
   })
