@@ -16,6 +16,8 @@ import { limits } from './make/limits.ts'
 import { newer } from './make/newer.ts'
 import { records } from './make/records.ts'
 import { statuses } from './make/statuses.ts'
+import { suspended, suspendedShared } from './make/suspended.ts'
+import { suspendedOdd } from './make/suspended-odd.ts'
 import { usages } from './make/usages.ts'
 import { verdicts } from './make/verdicts.ts'
 import { walks } from './make/walks.ts'
@@ -37,6 +39,7 @@ const groups: Readonly<Record<string, readonly Case[]>> = {
   newer,
   records,
   statuses,
+  suspended: [...suspended, ...suspendedOdd],
   usages,
   verdicts,
   walks,
@@ -45,7 +48,7 @@ const groups: Readonly<Record<string, readonly Case[]>> = {
 
 /** The text of each file of `cases/`, by its name. */
 export function makeCases(): ReadonlyMap<string, string> {
-  const files = new Map([[SHARED, sharedText(shared)]])
+  const files = new Map([[SHARED, sharedText({ ...shared, ...suspendedShared })]])
   for (const [name, cases] of Object.entries(groups)) files.set(`${name}.json`, textOf(cases))
   return files
 }

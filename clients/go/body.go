@@ -39,6 +39,8 @@ type feedBody struct {
 	// features are the requested ones that the service gives.
 	features []string
 	tenants  []namedTenant
+	// listed is empty if the service does not say which tenants are suspended.
+	listed []listedTenant
 
 	// Of a snapshot. nextCursor is empty on the last page.
 	keys       []storedKey
@@ -83,6 +85,9 @@ func readFeedBody(text []byte, scope *scope) (*feedBody, *Error) {
 	}
 	body.features = featuresIn(fields["features"])
 	body.tenants = tenantsIn(fields["tenants"])
+	if err := body.readSuspended(fields); err != nil {
+		return nil, err
+	}
 	if body.isSnapshot {
 		return body, body.readKeys(fields, scope)
 	}

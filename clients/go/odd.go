@@ -10,11 +10,15 @@ import (
 
 var shownID = regexp.MustCompile(`^[\w-]{1,64}$`)
 
-func unreadableKeys(keys []unreadable) *Error {
-	which := "one without an id"
-	if shownID.MatchString(keys[0].keyID) {
-		which = keys[0].keyID
+func shown(id string) string {
+	if shownID.MatchString(id) {
+		return id
 	}
+	return "one without an id"
+}
+
+func unreadableKeys(keys []unreadable) *Error {
+	which := shown(keys[0].keyID)
 	problem := fmt.Sprintf("The API key %s cannot be read and is refused: %s", which, keys[0].why)
 	if len(keys) > 1 {
 		problem = fmt.Sprintf("%d API keys cannot be read and are refused, such as %s: %s",

@@ -5,7 +5,7 @@ import (
 )
 
 // features are what this node asks for beside the keys themselves, sorted.
-var features = []string{"external_id", "key_meta"}
+var features = []string{"external_id", "key_meta", suspendedFeature}
 
 // scope says which keys a node asks for. Every answer must match it.
 type scope struct {

@@ -38,7 +38,7 @@ func (f *follower) walk(ctx context.Context, first feedPage) (bool, *Error) {
 	f.workspaceID = first.body.workspaceID
 	f.version = first.body.version
 	f.features = w.features
-	f.report(w.unreadable)
+	f.report(w.unreadable, w.oddTenants)
 	return w.last != first.body, nil
 }
 
@@ -85,9 +85,12 @@ func (f *follower) forget() {
 	f.isResumed = false
 }
 
-func (f *follower) report(keys []unreadable) {
+func (f *follower) report(keys []unreadable, tenants []string) {
 	if len(keys) > 0 {
 		f.reports.error(unreadableKeys(keys))
+	}
+	if len(tenants) > 0 {
+		f.reports.error(unreadableTenants(tenants))
 	}
 }
 
@@ -102,6 +105,9 @@ func (f *follower) apply(body *feedBody) {
 	for _, named := range body.tenants {
 		store.shared.setTenant(named)
 		store.revision++
+	}
+	for _, each := range body.listed {
+		store.setSuspended(each.id, each.isSuspended)
 	}
 	for at := range body.changes {
 		change := &body.changes[at]

@@ -60,6 +60,7 @@ type snapshotHeader struct {
 	Uses            int64             `json:"uses"`
 	Features        *snapshotFeatures `json:"features,omitempty"`
 	Labels          *snapshotLabels   `json:"labels,omitempty"`
+	Suspended       *[]string         `json:"suspended,omitempty"`
 	Records         int               `json:"records"`
 	OtherIDs        []pair            `json:"other_ids"`
 	Tenants         []string          `json:"tenants"`
@@ -124,8 +125,8 @@ func encodeSnapshot(k *kept, scope *scope, at confirmation) []byte {
 		Scope:     &snapshotScope{TenantIDs: scope.tenants},
 		Evictions: store.evictions, Uses: int64(store.size),
 		Features: &snapshotFeatures{Asked: features, Known: append([]string{}, k.features...)},
-		Labels:   labelsOf(store),
-		Records:  store.size, OtherIDs: []pair{}, Tenants: []string{}, Scopes: [][]string{},
+		Labels:   labelsOf(store), Suspended: suspendedOf(store),
+		Records: store.size, OtherIDs: []pair{}, Tenants: []string{}, Scopes: [][]string{},
 		RateLimits: []json.RawMessage{json.RawMessage("[]")},
 	}
 	if !math.IsNaN(at.service) {
@@ -146,6 +147,14 @@ func encodeSnapshot(k *kept, scope *scope, at confirmation) []byte {
 		header.RateLimits = append(header.RateLimits, json.RawMessage(set.text))
 	}
 	return assemble(&header, store)
+}
+
+func suspendedOf(store *store) *[]string {
+	ids := make([]string, 0, len(store.suspended))
+	for id := range store.suspended {
+		ids = append(ids, id)
+	}
+	return &ids
 }
 
 func labelsOf(store *store) *snapshotLabels {

@@ -64,6 +64,11 @@ func decodeSnapshot(file []byte, scope *scope, mostKeys int) (*loaded, *refusedF
 	if refused := restore(store, header, file[recordsAt:sumAt]); refused != nil {
 		return nil, refused
 	}
+	if header.Suspended != nil {
+		for _, id := range *header.Suspended {
+			store.suspended[id] = struct{}{}
+		}
+	}
 	return header.loaded(store, scope), nil
 }
 
@@ -115,12 +120,18 @@ func foreignness(h *snapshotHeader, scope *scope) *refusedFile {
 
 func readHeader(text []byte) (*snapshotHeader, *refusedFile) {
 	var header snapshotHeader
-	if fields, ok := readMembers(text); !ok || json.Unmarshal(text, &header) != nil || !hasFields(fields) {
+	fields, ok := readMembers(text)
+	if !ok || json.Unmarshal(text, &header) != nil || !hasFields(fields) {
 		return nil, damaged("its header is wrong")
 	}
 	isRight := header.Version >= 0 && header.Version <= safeMax && header.Evictions >= 0 && header.Uses >= 0 &&
 		header.Records >= 0 && header.Records <= fileMaxBytes/recordBytes && len(header.RateLimits) > 0 &&
 		(header.Env == nil || *header.Env == "live" || *header.Env == "test")
+	_, isListed := fields["suspended"]
+	// Who knew the feature also wrote the list.
+	if isListed || header.Features != nil && contains(header.Features.Known, suspendedFeature) {
+		isRight = isRight && header.Suspended != nil
+	}
 	if !isRight {
 		return nil, damaged("its header is wrong")
 	}

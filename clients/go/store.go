@@ -55,8 +55,10 @@ type store struct {
 	// blank one.
 	metas    map[uint32]Meta
 	hasBlank bool
-	byDigest slotTable
-	byID     slotTable
+	// suspended are ids of tenants whose keys are refused, also of those without a key here.
+	suspended map[string]struct{}
+	byDigest  slotTable
+	byID      slotTable
 	// uses is the highest stamp, and leastUsed the slots that go first.
 	uses      atomic.Uint64
 	leastUsed leastUsed
@@ -68,6 +70,7 @@ func newStore(maxKeys int) *store {
 		confirmedAt: math.Inf(-1),
 		shared:      newShared(),
 		metas:       map[uint32]Meta{},
+		suspended:   map[string]struct{}{},
 		byDigest:    newSlotTable(0),
 		byID:        newSlotTable(0),
 	}
@@ -236,7 +239,10 @@ func (s *store) keepOnly(other *store) {
 	})
 }
 
-func (s *store) clear() { s.each(s.removeSlot) }
+func (s *store) clear() {
+	s.each(s.removeSlot)
+	s.suspended = map[string]struct{}{}
+}
 
 func (s *store) takeSlot() uint32 {
 	if s.firstFree != 0 {

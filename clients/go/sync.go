@@ -134,7 +134,7 @@ func (f *follower) pollOnce(ctx context.Context) (syncResult, *Error) {
 	if body.since != f.version {
 		return syncResult{}, badResponse("since, which is not what was asked")
 	}
-	if body.needsSnapshot || f.isNewer(body) {
+	if f.needsSnapshot(body) {
 		first, err := f.page(ctx, "", requestTimeoutMs)
 		if err != nil {
 			return syncResult{}, err
@@ -157,7 +157,7 @@ func (f *follower) take(answer *feedAnswer, answeredAt, receivedAt float64) sync
 		f.apply(body)
 		f.served.store.confirm(confirmedAt)
 	})
-	f.report(body.unreadable)
+	f.report(body.unreadable, oddTenants(body.listed))
 	outcome := gotUnchanged
 	if body.version != f.version || len(body.changes) > 0 {
 		outcome = gotDelta

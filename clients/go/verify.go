@@ -43,6 +43,9 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	if record.env() != env {
 		return Verdict{Code: UnknownKey}
 	}
+	if len(store.suspended) > 0 && store.isSuspended(store.shared.tenants[record.tenant].id) {
+		return Verdict{Code: SuspendedTenant}
+	}
 	if !math.IsInf(record.expiresAt, 1) && !(k.time.at(now) < record.expiresAt) {
 		return Verdict{Code: ExpiredKey}
 	}

@@ -79,6 +79,7 @@ type walk struct {
 	// renewed are ended keys that the feed sends again.
 	renewed    []digest
 	unreadable []unreadable
+	oddTenants []string
 	// features are those that every page knew.
 	features []string
 	last     *feedBody
@@ -141,6 +142,9 @@ func (w *walk) add(page *feedBody) *Error {
 	f := w.follower
 	for _, named := range page.tenants {
 		w.store.shared.setTenant(named)
+	}
+	if err := w.suspend(page); err != nil {
+		return err
 	}
 	for at := range page.keys {
 		key := &page.keys[at]

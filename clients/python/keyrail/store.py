@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import count
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 #: How many shared values without a record are kept before they are dropped.
 _SHARED_SLACK = 4096
@@ -106,6 +106,8 @@ class Store:
         # Drawing from it is one step, which no other thread interrupts.
         self._uses = count(uses + 1)
         self._eviction_order: List[Tuple[int, Record]] = []
+        #: Ids of tenants whose keys are refused, also of those without a key here.
+        self.suspended: Set[str] = set()
 
     def __len__(self) -> int:
         return len(self._by_digest)
@@ -175,6 +177,16 @@ class Store:
     def clear(self) -> None:
         for record in self.records():
             self._remove(record)
+        self.suspended.clear()
+
+    def set_suspended(self, tenant_id: str, is_suspended: bool) -> None:
+        if (tenant_id in self.suspended) == is_suspended:
+            return
+        self.revision += 1
+        if is_suspended:
+            self.suspended.add(tenant_id)
+        else:
+            self.suspended.discard(tenant_id)
 
     def set_tenant(self, tenant_id: str, external_id: Optional[str]) -> None:
         """Call it before the keys of the same answer, and `prune` after them."""

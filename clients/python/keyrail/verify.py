@@ -127,6 +127,8 @@ class Verifier:
         # The checksum covers the environment in the key's text, so only a forged feed can make them differ.
         if record.env != form:
             return REFUSED["unknown_key"]
+        if store.suspended and record.tenant.id in store.suspended:
+            return REFUSED["suspended_tenant"]
         if record.expires_at != _NEVER and not self._time.now(now) < record.expires_at:
             return REFUSED["expired_key"]
         if scopes is not None and not _has_all(record, scopes):

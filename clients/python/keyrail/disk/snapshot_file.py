@@ -17,7 +17,7 @@ import struct
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from ..feed.kept import Kept
-from ..feed.values import Scope, is_texts, read_limits
+from ..feed.values import SUSPENDED, Scope, is_texts, read_limits
 from ..store import Key, Store
 from ..wire.parse import as_integer, as_number, parse_json, to_json
 from .key_ids import pack_id, unpack_id
@@ -103,6 +103,7 @@ def encode_snapshot(kept: Kept, scope: Scope, times: Times) -> bytes:
             ],
             **({"blank": {"meta": {}}} if any(record.meta == "{}" for record in held) else {}),
         },
+        "suspended": list(store.suspended),
         "records": len(held),
         "other_ids": other_ids,
         "tenants": list(tenants),
@@ -184,6 +185,7 @@ def _read_store(
     for tenant_id, external_id in labels.tenants:
         store.set_tenant(tenant_id, external_id)
     store.prune(tenant_id for tenant_id, _ in labels.tenants)
+    store.suspended.update(header.get("suspended", ()))
     store.evictions = int(header["evictions"])
     return store
 
@@ -232,6 +234,7 @@ def _is_right(header: Dict[str, Any]) -> bool:
     times = [header.get("fetched_at"), header.get("fetched_uptime_ms"), header.get("service_at", 0)]
     features, labels, scope = header.get("features"), header.get("labels"), header.get("scope")
     limits, scopes = header.get("rate_limits"), header.get("scopes")
+    known = features.get("known") or () if isinstance(features, dict) else ()
     return (
         all(isinstance(header.get(name), str) for name in ("workspace_id", "project_id"))
         and isinstance(header.get("service", ""), str)
@@ -242,6 +245,8 @@ def _is_right(header: Dict[str, Any]) -> bool:
         and (features is None or _has_texts(features, "asked", "known"))
         and (labels is None or _are_labels(labels))
         and (scope is None or _has_texts(scope, "tenant_ids"))
+        # Who knew the feature also wrote the list.
+        and is_texts(header.get("suspended", None if SUSPENDED in known else []))
         and _are_pairs(header.get("other_ids"), int, str)
         and is_texts(header.get("tenants"))
         and isinstance(scopes, list)

@@ -12,6 +12,7 @@ from ..errors import bad_response
 from ..store import Key
 from ..wire.parse import as_integer
 from . import values
+from .suspended import ListedTenant, read_suspended
 from .values import KeyNames, NamedTenant, Scope, Unreadable
 
 
@@ -34,6 +35,8 @@ class Head:
     #: The requested features that the service gives.
     features: Tuple[str, ...]
     tenants: List[NamedTenant]
+    #: Empty if the service does not say which tenants are suspended.
+    listed: List[ListedTenant]
     #: Keys of the body that cannot be read.
     unreadable: List[Unreadable] = field(default_factory=list)
 
@@ -77,7 +80,8 @@ def read_feed_body(body: Any, scope: Scope) -> Union[Snapshot, Delta]:
         raise bad_response("generated_at")
     features = values.given_features(body.get("features"), scope.features)
     tenants = values.read_tenants(body.get("tenants"))
-    head = (workspace_id, version, deleted, generated_at, features, tenants)
+    listed = read_suspended(body.get("tenants"), features)
+    head = (workspace_id, version, deleted, generated_at, features, tenants, listed)
     return _read_snapshot(body, head, scope) if kind == "policy_snapshot" else _read_delta(body, head, scope)
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Optional, Sequence
 
 from ..errors import KeyrailError, lasting, passing
+from .suspended import ListedTenant
 from .values import Unreadable
 
 #: Answers of several processes may arrive out of order.
@@ -17,13 +18,27 @@ _QUIET_MS = 60_000
 
 
 def unreadable_keys(keys: Sequence[Unreadable]) -> KeyrailError:
-    key_id, why = keys[0].names.key_id or "", keys[0].why
-    which = key_id if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", key_id) else "one without an id"
+    which, why = _shown(keys[0].names.key_id), keys[0].why
     if len(keys) == 1:
         problem = f"The API key {which} cannot be read and is refused: {why}"
     else:
         problem = f"{len(keys)} API keys cannot be read and are refused, such as {which}: {why}"
     return lasting("unreadable_key", f"{problem}. A newer version of this package may be able to read it")
+
+
+def unreadable_tenants(tenants: Sequence[ListedTenant]) -> KeyrailError:
+    which = _shown(tenants[0].tenant_id)
+    if len(tenants) == 1:
+        problem = f"The tenant {which} counts as suspended"
+    else:
+        problem = f"{len(tenants)} tenants count as suspended, such as {which}"
+    why = "suspended cannot be read. A newer version of this package may be able to read it"
+    return lasting("unreadable_key", f"{problem}: {why}")
+
+
+def _shown(found: Optional[str]) -> str:
+    is_id = found is not None and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", found)
+    return found if found is not None and is_id else "one without an id"
 
 
 def cached_answer(late_ms: float, hint: str = "") -> KeyrailError:

@@ -10,17 +10,18 @@ from typing import Callable, List, NamedTuple, Optional, Tuple, Union
 
 from ..errors import KeyrailError, bad_response
 from ..service_time import ServiceTime
-from ..store import Key, Store
 from ..verify import Served
 from ..wire.schedule import REQUEST_TIMEOUT_MS
 from ..world import World
 from . import odd
-from .body import Delta, Gone, Snapshot, read_feed_body
+from .apply import apply_delta
+from .body import Delta, Snapshot, read_feed_body
 from .client import FeedAnswer, FeedClient
 from .hold import Hold
 from .kept import Kept
 from .pace import HELD_TIMEOUT_SLACK_MS, Polled, plain_timeout
 from .pages import Pages
+from .suspended import ListedTenant, is_beyond
 from .values import Scope, Unreadable
 from .walk import Walk
 
@@ -138,49 +139,20 @@ class Sync:
             raise bad_response("since, which is not what was asked")
         # A service that knows more features than before sent its keys without them.
         is_newer = any(name not in self._features for name in answer.features)
-        if answer.changes is None or is_newer:
+        if answer.changes is None or is_newer or is_beyond(store, answer.listed, self._max_keys):
             return self._reseed(self._page(None), heard.waits, version)
         # An answer that is older than its request came from a cache, also its time. None confirms keys for
         # later than its receipt.
         late = answered_at < sent_at
         confirmed_at = answered_at if late else min(sent_at + answer.held_ms, received_at)
         with self.changing:
-            self._apply(answer, store)
+            apply_delta(answer, store, self._served.ended)
             store.confirm(confirmed_at)
             self.version = answer.version
-        self._report(answer.unreadable)
+        self._report(answer.unreadable, answer.listed)
         is_new = answer.version != version or bool(answer.changes)
         self._reseeds = self._stuck = 0
         return self._polled("delta" if is_new else "unchanged", heard.waits)
-
-    def _apply(self, delta: Delta, store: Store) -> None:
-        ended = self._served.ended
-        if delta.deleted:
-            ended.add_all(store, delta.generated_at)
-            store.clear()
-            return
-        for tenant_id, external_id in delta.tenants:
-            store.set_tenant(tenant_id, external_id)
-        for change in delta.changes or ():
-            if isinstance(change, Key):
-                ended.forget(change.digest)
-                store.upsert(change)
-            else:
-                self._end(change, store, delta.generated_at)
-        store.prune(tenant.tenant_id for tenant in delta.tenants)
-
-    def _end(self, gone: Gone, store: Store, at: float) -> None:
-        key_id, digest = gone.names
-        if digest is not None:
-            if gone.is_unreadable:
-                self._served.ended.forget(digest)
-            elif gone.cause is not None:
-                self._served.ended.add_cause(digest, gone.cause)
-            else:
-                record = store.find(digest)
-                if record is not None:
-                    self._served.ended.add(record, at)
-        store.remove(key_id, digest)
 
     def _seed(self) -> Polled:
         first = not self._has_served()
@@ -250,7 +222,7 @@ class Sync:
             self._workspace_id = first.answer.workspace_id
             self.version = first.answer.version
             self._features = walked.features
-        self._report(walked.unreadable)
+        self._report(walked.unreadable, walked.odd_tenants)
         return walked.last is not first.answer
 
     def _page(self, cursor: Optional[str], most_ms: float = REQUEST_TIMEOUT_MS) -> _Page:
@@ -290,9 +262,12 @@ class Sync:
             self._workspace_id = None
             self._is_resumed = False
 
-    def _report(self, unreadable: List[Unreadable]) -> None:
+    def _report(self, unreadable: List[Unreadable], listed: List[ListedTenant]) -> None:
         if unreadable:
             self._on_odd(odd.unreadable_keys(unreadable))
+        tenants = [each for each in listed if each.is_unreadable]
+        if tenants:
+            self._on_odd(odd.unreadable_tenants(tenants))
 
     def _has_served(self) -> bool:
         """Whether keys were ever served. A store that an earlier process left too long ago was not."""

@@ -18,6 +18,8 @@ _timestamp = re.compile(
 _LIMITS_DEPTH_MAX = 4
 #: The contract allows `meta` no more levels. A deeper one is left out.
 _META_DEPTH_MAX = 32
+#: With it, answers list suspended tenants, and keys of these tenants are in the feed.
+SUSPENDED = "suspended"
 
 
 def read_time(text: Any) -> Optional[float]:
@@ -70,7 +72,7 @@ class Scope(NamedTuple):
     tenant_ids: Tuple[str, ...]
     #: Address of the service. Two installations, one restored from the other, have the same ids.
     service: str
-    features: Tuple[str, ...] = ("external_id", "key_meta")
+    features: Tuple[str, ...] = ("external_id", "key_meta", SUSPENDED)
 
 
 class KeyNames(NamedTuple):

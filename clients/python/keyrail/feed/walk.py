@@ -10,6 +10,7 @@ from ..store import Store
 from ..verify import EndedKeys
 from ..world import World
 from .body import Snapshot
+from .suspended import ListedTenant, too_many_suspended
 from .values import Unreadable
 
 #: Least time between the starts of two pages, to limit the load from a faulty service.
@@ -28,6 +29,8 @@ class Walked(NamedTuple):
     renewed: List[bytes]
     #: Keys of the pages that cannot be read.
     unreadable: List[Unreadable]
+    #: Tenants of the pages whose `suspended` cannot be read.
+    odd_tenants: List[ListedTenant]
     #: The features that every page knew.
     features: Tuple[str, ...]
     last: Snapshot
@@ -61,6 +64,7 @@ class Walk:
         """Raises KeyrailError if a page does not continue the ones before it, or the keys do not fit."""
         guard = _Guard(first, self._max_keys)
         unreadable: List[Unreadable] = []
+        odd_tenants: List[ListedTenant] = []
         features = first.features
         page = first
         while True:
@@ -72,17 +76,24 @@ class Walk:
             self._take(page)
             features = tuple(name for name in features if name in page.features)
             unreadable.extend(page.unreadable)
+            odd_tenants.extend(each for each in page.listed if each.is_unreadable)
             if page.next_cursor is None:
                 break
             left = _PAGE_FLOOR_MS - (self._world.monotonic() - started_at)
             self._world.pause(left, self._closing)
             page = self._next_page(page.next_cursor)
-        return Walked(self._store, self._renewed, unreadable, features, page)
+        return Walked(self._store, self._renewed, unreadable, odd_tenants, features, page)
 
     def _take(self, page: Snapshot) -> None:
         store, held = self._store, self._held
         for tenant_id, external_id in page.tenants:
             store.set_tenant(tenant_id, external_id)
+        for each in page.listed:
+            # A page never resumes a tenant of a page before it: the delta after the walk does.
+            if each.is_suspended:
+                store.set_suspended(each.tenant_id, True)
+        if len(store.suspended) > self._max_keys:
+            raise too_many_suspended(self._max_keys)
         for key in page.keys:
             if self._ended.code_of(key.digest) is not None:
                 self._renewed.append(key.digest)

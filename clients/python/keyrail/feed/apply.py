@@ -1,0 +1,43 @@
+"""Applies a delta to a store, while other threads verify with it."""
+
+from __future__ import annotations
+
+from ..store import Key, Store
+from ..verify import EndedKeys
+from .body import Delta, Gone
+
+
+def apply_delta(delta: Delta, store: Store, ended: EndedKeys) -> None:
+    if delta.deleted:
+        ended.add_all(store, delta.generated_at)
+        store.clear()
+        return
+    for tenant_id, external_id in delta.tenants:
+        store.set_tenant(tenant_id, external_id)
+    # A tenant is suspended before its keys come, and resumed after keys have gone.
+    for each in delta.listed:
+        if each.is_suspended:
+            store.set_suspended(each.tenant_id, True)
+    for change in delta.changes or ():
+        if isinstance(change, Key):
+            ended.forget(change.digest)
+            store.upsert(change)
+        else:
+            _end(change, store, ended, delta.generated_at)
+    for each in delta.listed:
+        store.set_suspended(each.tenant_id, each.is_suspended)
+    store.prune(tenant.tenant_id for tenant in delta.tenants)
+
+
+def _end(gone: Gone, store: Store, ended: EndedKeys, at: float) -> None:
+    key_id, digest = gone.names
+    if digest is not None:
+        if gone.is_unreadable:
+            ended.forget(digest)
+        elif gone.cause is not None:
+            ended.add_cause(digest, gone.cause)
+        else:
+            record = store.find(digest)
+            if record is not None:
+                ended.add(record, at)
+    store.remove(key_id, digest)
