@@ -1,4 +1,5 @@
 import { DisableBody, RevokeBody, RotateBody } from '../shared.ts'
+import { BulkOperation, KeyCount, KeyCountBody, ResumeMany, SettledBulk, StopMany } from '../vendor/bulk.ts'
 import { EndedKeysDeleted, EndedKeysQuery } from '../vendor/ended.ts'
 import {
   CreatedKey,
@@ -58,6 +59,63 @@ export const keyRoutes = declareRoutes({
     permission: 'keys:write',
     query: EndedKeysQuery,
     answer: EndedKeysDeleted,
+  },
+  'POST /v1/keys/count': {
+    plane: 'vendor',
+    operation: 'countKeys',
+    summary: 'Count keys',
+    description:
+      'Counts the keys on which an action would do something, to show it before the action. Changes nothing.',
+    permission: 'keys:read',
+    body: KeyCountBody,
+    answer: KeyCount,
+  },
+  'POST /v1/keys/revoke': {
+    plane: 'vendor',
+    operation: 'revokeKeys',
+    summary: 'Revoke many keys',
+    description:
+      'Revokes for good the keys that the body names, or all active ones that its filter matches. Up to 200 change at once, more in batches that go on after the answer. With `wait=true` the response waits for the last batch, and until your servers have it.',
+    permission: 'keys:write',
+    query: RevokeQuery,
+    body: StopMany,
+    answer: SettledBulk,
+    refusals: ['count_changed'],
+    replayable: true,
+  },
+  'POST /v1/keys/disable': {
+    plane: 'vendor',
+    operation: 'disableKeys',
+    summary: 'Pause many keys',
+    description:
+      'Your servers refuse the keys until they are resumed. All else is as for `POST /v1/keys/revoke`.',
+    permission: 'keys:write',
+    query: RevokeQuery,
+    body: StopMany,
+    answer: SettledBulk,
+    refusals: ['count_changed'],
+    replayable: true,
+  },
+  'POST /v1/keys/enable': {
+    plane: 'vendor',
+    operation: 'enableKeys',
+    summary: 'Resume many keys',
+    description:
+      'Paused keys, whoever paused them, are what they were before. All else is as for `POST /v1/keys/revoke`.',
+    permission: 'keys:write',
+    query: RevokeQuery,
+    body: ResumeMany,
+    answer: SettledBulk,
+    refusals: ['count_changed'],
+    replayable: true,
+  },
+  'GET /v1/keys/bulk/:id': {
+    plane: 'vendor',
+    operation: 'getBulk',
+    summary: 'Get a bulk operation',
+    description: 'Returns how far a change of many keys has come, for 7 days after its end.',
+    permission: 'keys:read',
+    answer: BulkOperation,
   },
   'GET /v1/keys/:id': {
     plane: 'vendor',

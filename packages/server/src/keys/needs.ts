@@ -2,6 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { Cursors } from '../platform/paging/cursor.ts'
 import type { FleetNeeds } from '../policy/propagation.ts'
+import type { Bulks } from './bulks.ts'
 import type { EndedQuota } from './ended-quota.ts'
 import type { KeyTurns } from './turns.ts'
 
@@ -22,4 +23,5 @@ export interface KeyNeeds extends IssueNeeds, FleetNeeds {
   readonly config: IssueNeeds['config'] & FleetNeeds['config']
   readonly cursors: Cursors
   readonly keyTurns: KeyTurns
+  readonly bulks: Pick<Bulks, 'wake' | 'read' | 'versionsOf'>
 }

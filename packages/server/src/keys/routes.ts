@@ -3,6 +3,7 @@ import { overlapHoursDefault } from '@keyrail/contract/shared'
 import { editors, owners, readers, withinProjects } from '../gate/access.ts'
 import { servedWith } from '../gate/serve.ts'
 import { getKey, listKeysPage, revokeKey, updateKeyFields } from './actions.ts'
+import { changeKeys, countMatches, getBulk } from './bulk.ts'
 import { deleteEnded } from './delete-ended.ts'
 import { identifyKey } from './identify.ts'
 import { createKey, rotateKey } from './issue.ts'
@@ -33,6 +34,32 @@ export const routes = serve(keyRoutes, {
     handle: async (deps, { db, principal, query }) => ({
       body: await deleteEnded({ deps, db, principal }, query),
     }),
+  },
+  'POST /v1/keys/count': {
+    access: withinProjects(readers),
+    handle: async (_, { db, principal, body }) => ({
+      body: await countMatches({ deps: null, db, principal }, body),
+    }),
+  },
+  'POST /v1/keys/revoke': {
+    access: withinProjects(editors),
+    endsRights: true,
+    handle: (deps, { db, principal, query, body, replay, hangUp }) =>
+      changeKeys({ deps, db, principal }, 'revoke', body, replay, query.wait === 'true' ? hangUp() : null),
+  },
+  'POST /v1/keys/disable': {
+    access: withinProjects(editors),
+    handle: (deps, { db, principal, query, body, replay, hangUp }) =>
+      changeKeys({ deps, db, principal }, 'disable', body, replay, query.wait === 'true' ? hangUp() : null),
+  },
+  'POST /v1/keys/enable': {
+    access: withinProjects(editors),
+    handle: (deps, { db, principal, query, body, replay, hangUp }) =>
+      changeKeys({ deps, db, principal }, 'enable', body, replay, query.wait === 'true' ? hangUp() : null),
+  },
+  'GET /v1/keys/bulk/:id': {
+    access: withinProjects(readers),
+    handle: async (_, { db, principal, id }) => ({ body: await getBulk(db, principal, id) }),
   },
   'GET /v1/keys/:id': {
     access: withinProjects(readers),

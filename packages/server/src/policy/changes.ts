@@ -1,7 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
 import { versionSql } from '../platform/db/failover/raised.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 /**
  * Records the changes that nodes must receive. The policy head of a project has its version and its floor; the row lock
@@ -48,6 +48,11 @@ const versionOf = sql(
      (select max(version) from policy_changes where workspace_id = $1 and project_id = $2 and key_id = $3),
      ${versionSql('h')}) end as version, store_raised_at() as raised_at
    from policy_heads h where h.workspace_id = $1 and h.project_id = $2`,
+)
+const versionsOf = sql(
+  'policy.versions_of',
+  `select h.project_id, ${versionSql('h')} as version, store_raised_at() as raised_at
+   from policy_heads h where h.workspace_id = $1 and h.project_id = any($2::uuid[])`,
 )
 
 /** The topic that announces a change of a project's policy. */
@@ -137,4 +142,15 @@ export async function suspensionVersionsOf(tx: Tx, tenantId: string): Promise<Ve
     version,
     raisedAt: raised_at?.getTime() ?? null,
   }))
+}
+
+/** The newest version of each project. */
+export async function policyVersionsOf(
+  tx: ReadTx,
+  projectIds: readonly string[],
+): Promise<Map<string, VersionOfChange>> {
+  const rows = await tx.query<ChangeRow & { project_id: string }>(versionsOf, [tx.workspaceId, projectIds])
+  return new Map(
+    rows.map(row => [row.project_id, { version: row.version, raisedAt: row.raised_at?.getTime() ?? null }]),
+  )
 }

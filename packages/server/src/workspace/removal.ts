@@ -39,6 +39,7 @@ const boundTables = [
   'leak_reports',
   'leak_letters',
   'endings',
+  'bulk_operations',
   'replays',
   'credentials',
   'workspace_invites',
