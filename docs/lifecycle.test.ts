@@ -147,6 +147,14 @@ const calls: Record<string, Call> = {
     return marked(stage, () => resumeKey(stage, ask))
   },
   'the same again, of a key that is not paused': resumeKey,
+  '`POST /v1/keys/revoke`': ({ keyId }, ask) => ask('POST', '/v1/keys/revoke', { ids: [keyId] }),
+  '`POST /v1/keys/disable`': ({ keyId }, ask) => ask('POST', '/v1/keys/disable', { ids: [keyId] }),
+  '`POST /v1/keys/enable`': async (stage, ask) => {
+    await pauseKey(stage, ask)
+    return marked(stage, () => ask('POST', '/v1/keys/enable', { ids: [stage.keyId] }))
+  },
+  'the same again, of keys that are not paused': ({ keyId }, ask) =>
+    ask('POST', '/v1/keys/enable', { ids: [keyId] }),
   '`DELETE /v1/keys/ended`': async (stage, ask) => {
     await revokeKey(stage, ask)
     return marked(stage, () => ask('DELETE', '/v1/keys/ended'))

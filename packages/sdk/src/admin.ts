@@ -2,7 +2,7 @@
 
 export { type Admin, createAdmin } from './admin/create.ts'
 export type { Listing, Page } from './admin/list.ts'
-export type { AdminOptions, DisableBody, RevokeBody, RotateBody, SuspendBody } from './admin/options.ts'
+export type { AdminOptions, RotateBody, StopOptions, Waiting } from './admin/options.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'
 export type * from './admin/types.ts'
 export type { SecretKeySource } from './http/secret-key.ts'

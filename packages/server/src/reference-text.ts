@@ -28,7 +28,7 @@ Lists take \`limit\` and \`cursor\`. Pass \`next_cursor\` back until it is \`nul
 
 ## Idempotency
 
-Send \`Idempotency-Key\` with creations and rotations. A repeat within 24 hours returns the first response, without its secret.
+Send \`Idempotency-Key\` with creations, rotations and changes of many keys. A repeat within 24 hours returns the first response, without its secret.
 
 ## Versions
 
@@ -54,7 +54,7 @@ const tags: Readonly<Record<string, Tag>> = {
     name: 'Tenants',
     description: 'A tenant is one of your customers. It holds keys, and may manage them itself.',
   },
-  keys: { name: 'Keys', description: 'Keys that you issue to tenants: create, rotate, revoke.' },
+  keys: { name: 'Keys', description: 'Keys that you issue to tenants: create, rotate, pause, revoke, one or many.' },
   secret_keys: { name: 'Secret keys', description: 'Credentials of your backend and servers.' },
   policy: {
     name: 'Policy feed',

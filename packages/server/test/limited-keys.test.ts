@@ -111,6 +111,12 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   revokeKey: [404, 'not_found'],
   disableKey: [404, 'not_found'],
   enableKey: [404, 'not_found'],
+  getBulk: [404, 'not_found'],
+  // Each id has its own failure, and a filter matches nothing.
+  revokeKeys: [200],
+  disableKeys: [200],
+  enableKeys: [200],
+  countKeys: [200],
   getKeyUsage: [404, 'not_found'],
   getProject: [404, 'not_found'],
   updateProject: [404, 'not_found'],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { bulks } from './bulks.ts'
 import { mintToken } from './embed.ts'
 import { makeWidget, pauses } from './pauses.ts'
 import { addMember, makePerson, type Query } from './people.ts'
@@ -154,6 +155,7 @@ export const auditedMutations: Record<string, PrepareMutation> = {
   }),
   ...pauses,
   ...suspensions,
+  ...bulks,
   createEmbedKey: async means => ({
     url: '/v1/embed/keys',
     token: (await makeWidget(means)).token,
@@ -233,6 +235,7 @@ const unauditedMutations: Record<string, string> = {
   extendIdempotencyLock: 'as the check of rate limits',
   reportUsage: 'sent by every server every few minutes: no audit row, no workspace lock',
   reportRefusals: 'as the report of usage',
+  countKeys: 'reads; a filter is in the body, as in the calls that it precedes',
   identifyKey: 'reads; the key is in the body because it does not belong in a URL',
   identifyInvite: 'reads; the token is in the body because it does not belong in a URL',
   receiveLeaks: 'audits in the workspace of each token; p12 of drills/ makes the audit log refuse it',

@@ -36,14 +36,15 @@ function withoutSecrets(body: Heard['body']): Heard['body'] {
 
 /** As valid as the body of the sample, but different. */
 function anotherBody({ path }: Route, { body }: Sample): Record<string, unknown> {
+  if (/keys\/(?:revoke|disable|enable)$/.test(path)) return { ids: [randomUUID()] }
   if (path.endsWith('/rotate')) return { overlap_hours: 1 }
   return path === '/v1/invites' ? { ...body, role: 'owner' } : { ...body, name: 'another' }
 }
 
-test('creates and rotates accept an Idempotency-Key, except from browsers', () => {
+test('creates, rotations and changes of many keys accept an Idempotency-Key, except from browsers', () => {
   const expected = routes.filter(
     ({ method, path }) =>
-      method === 'POST' && /\/v1\/[a-z_]+$|\/rotate$/.test(path) && !path.startsWith('/v1/embed'),
+      method === 'POST' && /\/v1\/[a-z_]+$|\/rotate$|\/v1\/keys\/(?:revoke|disable|enable)$/.test(path) && !path.startsWith('/v1/embed'),
   )
   assert.deepEqual(replayable.map(nameOf), expected.map(nameOf))
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { parameterOf, type Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
+import { changeManyOnce } from './bulks.ts'
 import { signedReport } from './codehost.ts'
 import { mintToken } from './embed.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
@@ -36,6 +37,7 @@ const things: Record<string, (harness: Harness, vendor: Vendor) => Promise<strin
 
 /** Makes a row for the `:id` of a route in this workspace, in the live environment if it has one. */
 export async function idFor(route: Route, harness: Harness, vendor: Vendor): Promise<string> {
+  if (route.operation === 'getBulk') return await changeManyOnce(harness, vendor)
   const noun = route.path.split('/')[2] ?? ''
   const make = things[noun]
   assert.ok(make, `packages/server/test/samples.ts cannot make one of ${noun}`)
@@ -68,6 +70,7 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
       },
     ],
   }),
+  countKeys: async ({ projectId }) => ({ action: 'revoke', filter: { project_id: projectId } }),
   identifyKey: async (vendor, harness) => ({ key: (await issueKey(harness, vendor)).key }),
   verifyKey: async (vendor, harness) => ({
     key: (await issueKey(harness, vendor)).key,

@@ -115,6 +115,34 @@ END), seq) WHERE (actor_id IS NOT NULL)
   policy audit_logs_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select to keyrail_app
 
+table bulk_operations row level security
+  workspace_id uuid not null
+  id uuid not null
+  action text not null
+  reason text
+  actor_type text not null
+  actor_id text
+  envs text[] not null
+  project_ids uuid[]
+  filter jsonb
+  after_id uuid
+  batches integer not null default 0
+  places text[] default '{}'::text[]
+  matched integer not null
+  done integer not null default 0
+  failures jsonb not null default '[]'::jsonb
+  created_at timestamp(3) with time zone not null
+  finished_at timestamp(3) with time zone
+  tried_at timestamp(3) with time zone
+  leased_until timestamp(3) with time zone
+  constraint bulk_operations_row_checked CHECK (bulk_operations_row_checked(action, reason, actor_type, actor_id, envs, project_ids, filter, places, matched, done, batches, failures, finished_at))
+  constraint bulk_operations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint bulk_operations_pkey PRIMARY KEY (workspace_id, id)
+  CREATE INDEX bulk_operations_by_end ON public.bulk_operations USING btree (finished_at) WHERE (finished_at IS NOT NULL)
+  CREATE INDEX bulk_operations_undone ON public.bulk_operations USING btree (workspace_id, tried_at) WHERE (finished_at IS NULL)
+  policy bulk_operations_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
 table credentials row level security
   digest bytea not null
   kind text not null
@@ -968,6 +996,32 @@ CREATE OR REPLACE FUNCTION public.billing_recipient(address text, verified_hash 
 AS $function$ select case when verified_hash = sha256(convert_to(address, 'UTF8')) then address end $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.bulk_operations_row_checked(action text, reason text, actor_type text, actor_id text, envs text[], project_ids uuid[], filter jsonb, places text[], matched integer, done integer, batches integer, failures jsonb, finished_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  broken constant text := case
+    when action not in ('revoke', 'disable', 'enable') then 'action'
+    when char_length(reason) not between 1 and 500 then 'reason_bounds'
+    when actor_type !~ '^[a-z_]{1,32}$' or char_length(actor_id) not between 1 and 128 then 'actor'
+    when cardinality(envs) not between 1 and 2 or not envs <@ '{live,test}' then 'envs'
+    when cardinality(project_ids) > 200 then 'project_ids_bounds'
+    when jsonb_typeof(filter) <> 'object' or octet_length(filter::text) > 4096
+      or filter is null and finished_at is null then 'filter_bounds'
+    when cardinality(places) > 200 or not public.lengths_between(places, 41, 41) then 'places_bounds'
+    when least(matched, done, batches) < 0 then 'counts'
+    when jsonb_typeof(failures) <> 'array' or jsonb_array_length(failures) > 200
+      or octet_length(failures::text) > 32768 then 'failures_bounds'
+  end;
+begin
+  if broken is null then return true; end if;
+  raise check_violation using message = 'a row of bulk_operations breaks bulk_operations_' || broken,
+    table = 'bulk_operations', constraint = 'bulk_operations_' || broken;
+end $function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.catch_up_head()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1277,6 +1331,23 @@ begin
   end if;
 end $function$
   -- execute: public
+
+CREATE OR REPLACE FUNCTION public.next_bulk_operations(most integer)
+ RETURNS TABLE(workspace_id uuid, id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select turn.workspace_id, turn.id from (
+    select distinct on (o.workspace_id) o.workspace_id, o.id, o.leased_until,
+      coalesce(max(o.tried_at) over own, min(o.created_at) over own) as last_turn
+    from public.bulk_operations o where o.finished_at is null
+    window own as (partition by o.workspace_id)
+    order by o.workspace_id, o.leased_until > public.service_now() nulls first, o.tried_at nulls first, o.created_at) turn
+  where coalesce(turn.leased_until <= public.service_now(), true)
+  order by turn.last_turn limit most
+$function$
+  -- execute: keyrail_app
 
 CREATE OR REPLACE FUNCTION public.next_endings(most integer)
  RETURNS TABLE(workspace_id uuid, maker_type text, maker_id uuid)

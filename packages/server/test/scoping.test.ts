@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAsApp } from './as-app.ts'
+import { changeManyOnce } from './bulks.ts'
 import { tablesOf } from './dump.ts'
 import { bootstrapToken, startHarness } from './harness.ts'
 import { makePerson, personalTables } from './people.ts'
@@ -238,6 +239,7 @@ async function makeFullWorkspace() {
   await useOnce(harness, vendor)
   await leakOnce(harness, vendor)
   await endOnce(harness, vendor)
+  await changeManyOnce(harness, vendor)
   await makePerson(query, { workspaceId: vendor.workspaceId })
   await makeInvite(harness, vendor)
   // Belongs to no workspace, so no workspace sees it.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { bulkValues, changeManyOnce } from './bulks.ts'
 import {
   among,
   type Bound,
@@ -59,6 +60,7 @@ await makeInvite(harness, vendor)
 await harness.deps.workspaceLoads.flush()
 await leakOnce(harness, vendor)
 await endOnce(harness, vendor)
+await changeManyOnce(harness, vendor)
 await query(
   `insert into mail_throttles (address_hash, kind, queued_at, expires_at)
    values (sha256('x'), 'reset', array[now()], now())`,
@@ -102,6 +104,12 @@ const bounds: Record<string, Bound> = {
   audit_logs_prev_hash_length: bytes('prev_hash', 32),
   audit_logs_seq: bound('seq', ['1000000'], ['0', '-1']),
   audit_logs_target_type: bound('target_type', [`'a_b'`], [`''`, `'A'`, `'a"'`]),
+  ...Object.fromEntries(
+    Object.entries(bulkValues).map(([name, [column, ok, bad]]) => [
+      `bulk_operations_${name}`,
+      bound(column, ok, bad),
+    ]),
+  ),
   credentials_digest_length: bytes('digest', 32),
   credentials_kind: among('kind', ['api_key', 'secret_key', 'session']),
   idempotency_bodies_body_bounds: bound(

@@ -154,10 +154,13 @@ const faults = `
   select 'an Idempotency-Key without its answer', key
   from replays where workspace_id = $1 and (status is null or body is null)`
 
+const inDeletedProject = `exists (select from audit_logs p where p.workspace_id = $1 and p.target_id = k.project_id
+        and p.action = 'project.deleted' and p.seq < l.seq)`
+
 /**
  * One row per version in the audit log; `keys` says whether it is also in policy_changes. An update, suspension or
  * resumption of a tenant raises the version of each project in which it has keys that are not revoked. A project whose ended keys were
- * deleted has no such history.
+ * deleted has no such history. Each batch of a bulk operation raises the version of a project once.
  */
 const versions = `
   select coalesce(payload::json->>'project_id', payload::json->'successor'->>'project_id')::uuid as project_id, true as keys
@@ -165,12 +168,15 @@ const versions = `
   union all
   select k.project_id, true from audit_logs l
   join api_keys k on k.workspace_id = l.workspace_id and k.id = l.target_id
-  where l.workspace_id = $1 and (
+  where l.workspace_id = $1 and not l.payload::jsonb ? 'bulk' and (
     l.action in ('api_key.updated', 'api_key.disabled', 'api_key.enabled')
     or (l.action = 'api_key.revoked'
       and coalesce(l.payload::json->>'reason', '') not in ('project_deleted', 'tenant_deleted')
-      and not exists (select from audit_logs p where p.workspace_id = $1 and p.target_id = k.project_id
-        and p.action = 'project.deleted' and p.seq < l.seq)))
+      and not ${inDeletedProject}))
+  union all
+  select distinct on (l.payload::jsonb->'bulk', k.project_id) k.project_id, true from audit_logs l
+  join api_keys k on k.workspace_id = l.workspace_id and k.id = l.target_id
+  where l.workspace_id = $1 and l.payload::jsonb ? 'bulk' and not ${inDeletedProject}
   union all
   select distinct on (k.tenant_id, k.project_id) k.project_id, true from api_keys k
   where k.workspace_id = $1 and k.revoked_reason = 'tenant_deleted'

@@ -3,6 +3,8 @@ import { Fragment, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Empty } from './empty.tsx'
 import classes from './list-table.module.css'
 import { isRefused, Offline, Refused } from './loaded.tsx'
+import { useRowBoxes } from './row-boxes.tsx'
+import type { Selection } from './selection.ts'
 import { nextSorting, type Sorting, type SortValue, sortRows } from './sorting.ts'
 import { Trouble } from './trouble.tsx'
 import type { List } from './use-list.ts'
@@ -32,6 +34,8 @@ interface ListTableProps<Item> {
   readonly onClearFilters?: (() => void) | undefined
   /** What a person can do with a row: a `RowMenu`. */
   readonly menu?: ((item: Item) => ReactNode) | undefined
+  /** Lets a person select rows. */
+  readonly selection?: (Selection & { readonly nameOf: (item: Item) => string }) | undefined
   /** What an open row shows below itself; null while it is closed. */
   readonly detail?: (item: Item) => ReactNode
   /** Loads the next page when the person reaches the end. */
@@ -140,6 +144,7 @@ function Frame<Item>({
   columns,
   idOf,
   menu,
+  selection,
   detail,
   rowsWaiting = 8,
   rows,
@@ -147,12 +152,18 @@ function Frame<Item>({
   onSort,
 }: FrameProps<Item>) {
   const waiting = Array.from({ length: rowsWaiting }, (_, at) => `waiting-${at}`)
+  const boxes = useRowBoxes((rows ?? []).map(idOf), selection)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls a wide table.
     <section className={classes.frame} aria-label={label} aria-busy={rows === null} tabIndex={0}>
       <table className={classes.table}>
         <thead>
           <tr>
+            {boxes === null ? null : (
+              <th scope="col" className={classes.box}>
+                {boxes.head}
+              </th>
+            )}
             {columns.map(column => (
               <Heading key={column.header} of={column} sorting={sorting} onSort={onSort} />
             ))}
@@ -167,6 +178,7 @@ function Frame<Item>({
           {rows === null
             ? waiting.map(id => (
                 <tr key={id}>
+                  {boxes === null ? null : <td className={classes.box} />}
                   {columns.map((column, at) => (
                     <td key={column.header} className={classOf(column)}>
                       <Skeleton
@@ -183,7 +195,10 @@ function Frame<Item>({
                 const below = detail?.(row) ?? null
                 return (
                   <Fragment key={idOf(row)}>
-                    <tr>
+                    <tr {...(selection?.ids.has(idOf(row)) && { className: classes.selected })}>
+                      {boxes === null ? null : (
+                        <td className={classes.box}>{boxes.row(idOf(row), selection?.nameOf(row) ?? '')}</td>
+                      )}
                       {columns.map(column => (
                         <td key={column.header} className={classOf(column)}>
                           {column.cell(row)}

@@ -185,7 +185,7 @@ const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
   /** `POST /v1/tenants/:id/suspend`. Nodes refuse all keys of the tenant until it is resumed, and no key changes. */
   suspend: (
     id: string,
-    { wait, ...body }: o.SuspendBody = {},
+    { wait, ...body }: o.StopOptions = {},
     options?: CallOptions,
   ): Promise<t.SettledTenant> =>
     call('POST /v1/tenants/:id/suspend', { object: 'tenant', id, query: { wait }, body, options }),
@@ -230,25 +230,30 @@ const keyCalls = ({ call, change, create, list, one, read }: Calls) => ({
   /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
   rotate: (id: string, body: o.RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedKey> =>
     call('POST /v1/keys/:id/rotate', { object: 'api_key', keyed: true, id, body, options }),
-  /**
-   * `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not.
-   */
-  revoke: (
-    id: string,
-    { wait, ...body }: o.RevokeBody & { wait?: boolean } = {},
-    options?: CallOptions,
-  ): Promise<t.RevokedKey> =>
+  /** `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not. */
+  revoke: (id: string, { wait, ...body }: o.StopOptions = {}, options?: CallOptions): Promise<t.RevokedKey> =>
     call('POST /v1/keys/:id/revoke', { object: 'api_key', id, query: { wait }, body, options }),
   /** `POST /v1/keys/:id/disable`. Nodes refuse the key until it is resumed. With `wait` it returns once they have the pause. */
-  disable: (
-    id: string,
-    { wait, ...body }: o.DisableBody & { wait?: boolean } = {},
-    options?: CallOptions,
-  ): Promise<t.PausedKey> =>
+  disable: (id: string, { wait, ...body }: o.StopOptions = {}, options?: CallOptions): Promise<t.PausedKey> =>
     call('POST /v1/keys/:id/disable', { object: 'api_key', id, query: { wait }, body, options }),
   /** `POST /v1/keys/:id/enable`. Resumes a paused key, which is then what it was. */
-  enable: (id: string, { wait }: { wait?: boolean } = {}, options?: CallOptions): Promise<t.PausedKey> =>
+  enable: (id: string, { wait }: o.Waiting = {}, options?: CallOptions): Promise<t.PausedKey> =>
     call('POST /v1/keys/:id/enable', { object: 'api_key', id, query: { wait }, options }),
+  /** `POST /v1/keys/revoke`. Up to 200 `ids`, or a `filter` and how many keys it is to match; batches go on after the answer. */
+  revokeMany: ({ wait, ...body }: t.StopMany & o.Waiting, options?: KeyedOptions): Promise<t.SettledBulk> =>
+    call('POST /v1/keys/revoke', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
+  /** `POST /v1/keys/disable`. Pauses keys, named as for `revokeMany`. */
+  disableMany: ({ wait, ...body }: t.StopMany & o.Waiting, options?: KeyedOptions): Promise<t.SettledBulk> =>
+    call('POST /v1/keys/disable', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
+  /** `POST /v1/keys/enable`. Resumes paused keys, named as for `revokeMany`. */
+  enableMany: ({ wait, ...body }: t.ResumeMany & o.Waiting, options?: KeyedOptions): Promise<t.SettledBulk> =>
+    call('POST /v1/keys/enable', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
+  /** `POST /v1/keys/count`. On how many keys an action would do something: the number to `expect`. */
+  count: (body: t.KeyCountBody, options?: CallOptions): Promise<t.KeyCount> =>
+    call('POST /v1/keys/count', { object: 'key_count', body, options }),
+  /** `GET /v1/keys/bulk/:id`. How far a change of many keys has come, for 7 days after its end. */
+  getBulk: (id: string, options?: CallOptions): Promise<t.BulkOperation> =>
+    call('GET /v1/keys/bulk/:id', { object: 'bulk_operation', id, options }),
   /** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
   deleteEnded: read('DELETE /v1/keys/ended', 'ended_keys_deletion') as (
     query?: t.EndedKeysQuery,

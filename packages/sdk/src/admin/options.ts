@@ -12,22 +12,14 @@ export interface RotateBody {
   overlapHours?: number
 }
 
-/** Why a key is paused. */
-export interface DisableBody {
-  /** 1 to 500 characters. */
-  reason?: string
-}
-
-/** Why a tenant is suspended, and whether to wait for the nodes. */
-export interface SuspendBody {
-  /** 1 to 500 characters. */
-  reason?: string
-  /** Returns once the nodes of all projects have the suspension, and lists those that have not. */
+/** Whether a change is answered once the nodes have it. */
+export interface Waiting {
+  /** Waits for the nodes, and for the last batch of many keys; at most 15 s, as the operator has set it. */
   wait?: boolean
 }
 
-/** Why a key is revoked. */
-export interface RevokeBody {
+/** How a key is revoked or paused, or a tenant suspended. */
+export interface StopOptions extends Waiting {
   /** 1 to 500 characters. */
   reason?: string
 }

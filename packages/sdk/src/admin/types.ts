@@ -2,6 +2,7 @@ import type * as embed from '@keyrail/contract/embed'
 import type * as securityEvents from '@keyrail/contract/security-events'
 import type * as shared from '@keyrail/contract/shared'
 import type * as audit from '@keyrail/contract/vendor/audit'
+import type * as bulk from '@keyrail/contract/vendor/bulk'
 import type * as ended from '@keyrail/contract/vendor/ended'
 import type * as invites from '@keyrail/contract/vendor/invites'
 import type * as keys from '@keyrail/contract/vendor/keys'
@@ -31,6 +32,9 @@ export type AuditLog = Camel<Static<typeof audit.AuditLog>>
 export type AuditLogList = Camel<Static<typeof audit.AuditLogList>>
 export type BillingUsage = Camel<Static<typeof usage.BillingUsage>>
 export type BillingUsageQuery = Camel<Static<typeof usage.BillingUsageQuery>>
+export type BulkFailure = Camel<Static<typeof bulk.BulkFailure>>
+export type BulkOperation = Camel<Static<typeof bulk.BulkOperation>>
+export type BulkPropagation = Camel<Static<typeof bulk.BulkPropagation>>
 export type Cascade = Camel<Static<typeof secretKeys.Cascade>>
 export type ChangedMember = Camel<Static<typeof members.ChangedMember>>
 export type CreatedInvite = Camel<Static<typeof invites.CreatedInvite>>
@@ -56,9 +60,12 @@ export type Invite = Camel<Static<typeof invites.Invite>>
 export type InviteCreate = Camel<Static<typeof invites.InviteCreate>>
 export type InviteList = Camel<Static<typeof invites.InviteList>>
 export type Key = Camel<Static<typeof keys.Key>>
+export type KeyCount = Camel<Static<typeof bulk.KeyCount>>
+export type KeyCountBody = Camel<Static<typeof bulk.KeyCountBody>>
 export type KeyCreate = Camel<Static<typeof keys.KeyCreate>>
 export type KeyExample = Camel<Static<typeof overview.KeyExample>>
 export type KeyExamples = Camel<Static<typeof overview.KeyExamples>>
+export type KeyFilter = Camel<Static<typeof bulk.KeyFilter>>
 export type KeyList = Camel<Static<typeof keys.KeyList>>
 export type KeyUpdate = Camel<Static<typeof keys.KeyUpdate>>
 export type KeyUsage = Camel<Static<typeof usage.KeyUsage>>
@@ -80,6 +87,8 @@ export type ProjectUpdate = Camel<Static<typeof projects.ProjectUpdate>>
 export type ReadSecretKey = Camel<Static<typeof secretKeys.ReadSecretKey>>
 export type RateLimit = Camel<Static<typeof shared.RateLimit>>
 export type RemovedMember = Camel<Static<typeof members.RemovedMember>>
+/** Which keys are resumed. */
+export type ResumeMany = Camel<Static<typeof bulk.ResumeMany>>
 export type RevokedKey = Camel<Static<typeof keys.RevokedKey>>
 /** A key that was paused or resumed. */
 export type PausedKey = Camel<Static<typeof keys.PausedKey>>
@@ -97,6 +106,9 @@ export type SecurityEventKind = Static<typeof securityEvents.SecurityEventKind>
 export type SecurityEventList = Camel<Static<typeof securityEvents.SecurityEventList>>
 /** A tenant that was suspended or resumed. */
 export type SettledTenant = Camel<Static<typeof tenants.SettledTenant>>
+export type SettledBulk = Camel<Static<typeof bulk.SettledBulk>>
+/** Which keys are revoked or paused, and why. */
+export type StopMany = Camel<Static<typeof bulk.StopMany>>
 export type Tenant = Camel<Static<typeof tenants.Tenant>>
 export type TenantCreate = Camel<Static<typeof tenants.TenantCreate>>
 export type TenantList = Camel<Static<typeof tenants.TenantList>>

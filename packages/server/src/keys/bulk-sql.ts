@@ -6,6 +6,7 @@ import { sql } from '../platform/db/connection.ts'
 import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { iso, isoOrNull } from '../platform/time.ts'
+import { lockBulkTurn } from './sql.ts'
 
 /** An operation as stored. */
 export interface BulkRow {
@@ -109,7 +110,6 @@ export const noteBatch = (
   }: { after: string | null; done: number; places: string[] | null; finishedAt: Date | null },
 ): void => tx.send(note, [tx.workspaceId, id, after, done, places, finishedAt])
 
-const lockTurn = sql('bulk.lock_turn', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
 const countRunning = sql(
   'bulk.count_running',
   'select count(*)::int as running from bulk_operations where workspace_id = $1 and finished_at is null',
@@ -117,7 +117,7 @@ const countRunning = sql(
 /** How many operations of the workspace are running. Until the commit, no other begins. */
 export async function lockRunning(tx: Tx): Promise<number> {
   const [, [row]] = await Promise.all([
-    tx.query(lockTurn, [`keyrail.bulk ${tx.workspaceId}`]),
+    lockBulkTurn(tx),
     tx.query<{ running: number }>(countRunning, [tx.workspaceId]),
   ])
   return row?.running ?? 0

@@ -70,8 +70,13 @@ export async function changeKeys(
     operation => operation,
   )
   const operation = answer.body as BulkOperation
-  if (operation.status === 'running') deps.bulks.wake()
-  if (wait === null) return answer
+  const isRunning = operation.status === 'running'
+  if (isRunning) deps.bulks.wake()
+  if (wait === null) {
+    // A repeated call says how far the operation is now.
+    const now = isRunning && answer.replayed ? await deps.bulks.read(workspaceId, operation.id) : null
+    return now === null ? answer : { ...answer, body: toBulk(now) }
+  }
   const settled = await deps.policy.waits.during(wait, gone => settle(deps, workspaceId, operation, gone))
   return { ...answer, body: settled }
 }

@@ -146,6 +146,8 @@ const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextexten
 /** Makes requests check one at a time, for a tenant that is near its cap. */
 export const lockTenantCap = (tx: Tx, tenantId: string) =>
   tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
+/** Makes long bulk operations of a workspace begin one at a time. */
+export const lockBulkTurn = (tx: Tx) => tx.query(lockCap, [`keyrail.bulk ${tx.workspaceId}`])
 
 /** What a tenant created with embed tokens. `free_in_ms`: until the oldest of `aMinute` keys is a minute old. */
 const readEmbed = sql(

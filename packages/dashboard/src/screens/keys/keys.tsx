@@ -9,6 +9,7 @@ import { OnPhone } from '../../components/on-phone.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
+import { useSelection } from '../../components/selection.ts'
 import { TwoLines } from '../../components/two-lines.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
 import { useNames } from '../../components/use-names.ts'
@@ -25,8 +26,14 @@ import { sayLimits, stateOf, titleOf } from './key-words.ts'
 import classes from './keys.module.css'
 import { NamedChoice } from './named-choice.tsx'
 import { NoKeys } from './no-keys.tsx'
+import { SelectedKeys } from './selected-keys.tsx'
 
 const route = getRouteApi('/shell/keys')
+
+interface Changing {
+  readonly key: Key
+  readonly open: KeyChange | null
+}
 
 /** Stands for no filter by status. */
 const notRevoked = 'not-revoked'
@@ -38,9 +45,7 @@ export function Keys() {
   const navigate = useNavigate()
   const isEditor = useHasRole('admin')
   const [isCreating, setCreating] = useCreating(isEditor)
-  const [changing, setChanging] = useState<{ readonly key: Key; readonly open: KeyChange | null } | null>(
-    null,
-  )
+  const [changing, setChanging] = useState<Changing | null>(null)
   const list = useList('keys', listKeys, {
     env,
     q,
@@ -49,6 +54,7 @@ export function Keys() {
     tenant_id: tenant,
   })
   const rows = rowsOf(list)
+  const selection = useSelection(JSON.stringify([env, q, status, project, tenant]))
   const tenantName = useNames(
     'tenants',
     rows.map(key => key.tenant_id),
@@ -70,6 +76,7 @@ export function Keys() {
       action={isEditor ? <Button onClick={() => setCreating(true)}>Create key</Button> : undefined}
     >
       <Filters filters={filters} filter={filter} />
+      {isEditor ? <SelectedKeys selection={selection} rows={rows} filters={filters} env={env} /> : null}
       <ListTable
         label="Keys"
         list={list}
@@ -77,6 +84,7 @@ export function Keys() {
         columns={columnsOf(tenantName, projectName)}
         empty={<NoKeys env={env} isEditor={isEditor} />}
         onClearFilters={isFiltered ? clear : undefined}
+        selection={isEditor && status !== 'revoked' ? { ...selection, nameOf: titleOf } : undefined}
         menu={key => (
           <RowMenu
             name={titleOf(key)}

@@ -1,5 +1,5 @@
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
-import { Button, Skeleton } from '@mantine/core'
+import { Button, Group, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,6 +8,7 @@ import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { CreateKeyLink, KeysOf } from '../../components/keys-of.tsx'
 import { Loaded } from '../../components/loaded.tsx'
+import { ManyDialog } from '../../components/many-dialog.tsx'
 import { writeMeta } from '../../components/meta-text.ts'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
@@ -62,6 +63,7 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
       </Section>
       <Section title="Keys">
         <KeysOf noun="tenant" id={id} env={requests.env} />
+        {isEditor ? <AllKeys tenant={tenant} /> : null}
       </Section>
       <Section title="Requests" lead="As your nodes report them, by UTC day.">
         <UsageDays {...requests} />
@@ -83,6 +85,33 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
         </>
       ) : null}
     </>
+  )
+}
+
+/** Stops all keys of the tenant in the environment that is shown. */
+function AllKeys({ tenant }: { tenant: Tenant }) {
+  const env = useEnv()
+  const [{ action, isOpen }, setAsked] = useState({
+    action: 'disable' as 'disable' | 'revoke',
+    isOpen: false,
+  })
+  const ask = (action: 'disable' | 'revoke') => setAsked({ action, isOpen: true })
+  return (
+    <Group gap="xs" mt="md">
+      <Button variant="default" onClick={() => ask('disable')}>
+        Pause all keys
+      </Button>
+      <Button variant="outline" color="red" onClick={() => ask('revoke')}>
+        Revoke all keys
+      </Button>
+      <ManyDialog
+        action={action}
+        of={{ filter: { tenant_id: tenant.id, env } }}
+        where={`of ${nameOf(tenant)} (${env})`}
+        isOpen={isOpen}
+        onClose={() => setAsked({ action, isOpen: false })}
+      />
+    </Group>
   )
 }
 

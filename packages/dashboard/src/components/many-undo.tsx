@@ -1,0 +1,42 @@
+import { Button, Group } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import type { QueryClient } from '@tanstack/react-query'
+import { countKeys, enableKeys } from '../api/keys.ts'
+import type { Many } from './many-dialog.tsx'
+import { sayDone } from './many-words.ts'
+import { textOf } from './trouble.tsx'
+
+const shownMs = 20_000
+
+/** Says in a corner that keys are paused, and offers to resume them. Before the pause, none of them was paused. */
+export function offerToResume(client: QueryClient, of: Many, count: number): void {
+  const resume = async () => {
+    notifications.hide(id)
+    try {
+      const { done } = await enableKeys({ body: await chosen(of) })
+      notifications.show({ message: done === 0 ? 'The keys are being resumed.' : sayDone('enable', done) })
+    } catch (error) {
+      notifications.show({ color: 'red', title: 'That did not work', message: textOf(error) })
+    }
+    await client.invalidateQueries({ queryKey: ['keys'] })
+    await client.invalidateQueries({ queryKey: ['audit_logs'] })
+  }
+  const id = notifications.show({
+    autoClose: shownMs,
+    message: (
+      <Group justify="space-between" gap="xs">
+        {sayDone('disable', count)}
+        <Button size="compact-sm" variant="default" onClick={() => void resume()}>
+          Resume them
+        </Button>
+      </Group>
+    ),
+  })
+}
+
+/** The number may have changed since. */
+async function chosen({ ids, filter }: Many) {
+  if (filter === undefined) return { ids: [...ids] }
+  const { count } = await countKeys({ body: { action: 'enable', filter } })
+  return { filter, expect: count }
+}
