@@ -113,6 +113,16 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
       least: 'admin',
       call: ['POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`],
     },
+    {
+      name: 'Pause all keys',
+      least: 'admin',
+      call: ['POST', '/v1/keys/disable', { filter: { tenant_id: tenantId }, expect: 0 }],
+    },
+    {
+      name: 'Revoke all keys',
+      least: 'admin',
+      call: ['POST', '/v1/keys/revoke', { filter: { tenant_id: tenantId }, expect: 0 }],
+    },
     { name: 'Delete tenant', least: 'admin', call: ['DELETE', `/v1/tenants/${tenantId}`] },
   ],
   '/projects': [

@@ -1010,7 +1010,7 @@ declare
     when cardinality(project_ids) > 200 then 'project_ids_bounds'
     when jsonb_typeof(filter) <> 'object' or octet_length(filter::text) > 4096
       or filter is null and finished_at is null then 'filter_bounds'
-    when cardinality(places) > 200 or not public.lengths_between(places, 41, 41) then 'places_bounds'
+    when cardinality(places) > 200 or places is not null and not public.lengths_between(places, 41, 41) then 'places_bounds'
     when least(matched, done, batches) < 0 then 'counts'
     when jsonb_typeof(failures) <> 'array' or jsonb_array_length(failures) > 200
       or octet_length(failures::text) > 32768 then 'failures_bounds'
