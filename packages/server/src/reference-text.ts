@@ -54,7 +54,10 @@ const tags: Readonly<Record<string, Tag>> = {
     name: 'Tenants',
     description: 'A tenant is one of your customers. It holds keys, and may manage them itself.',
   },
-  keys: { name: 'Keys', description: 'Keys that you issue to tenants: create, rotate, pause, revoke, one or many.' },
+  keys: {
+    name: 'Keys',
+    description: 'Keys that you issue to tenants: create, rotate, pause, revoke, one or many.',
+  },
   secret_keys: { name: 'Secret keys', description: 'Credentials of your backend and servers.' },
   policy: {
     name: 'Policy feed',

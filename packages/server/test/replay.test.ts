@@ -44,7 +44,9 @@ function anotherBody({ path }: Route, { body }: Sample): Record<string, unknown>
 test('creates, rotations and changes of many keys accept an Idempotency-Key, except from browsers', () => {
   const expected = routes.filter(
     ({ method, path }) =>
-      method === 'POST' && /\/v1\/[a-z_]+$|\/rotate$|\/v1\/keys\/(?:revoke|disable|enable)$/.test(path) && !path.startsWith('/v1/embed'),
+      method === 'POST' &&
+      /\/v1\/[a-z_]+$|\/rotate$|\/v1\/keys\/(?:revoke|disable|enable)$/.test(path) &&
+      !path.startsWith('/v1/embed'),
   )
   assert.deepEqual(replayable.map(nameOf), expected.map(nameOf))
 })

@@ -14,6 +14,8 @@ const revoked = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live })
 const paused = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${paused.id}/disable`, { token: live })
+const many = [(await issueKey(harness, vendor)).id, (await issueKey(harness, vendor)).id]
+await ask('POST', '/v1/keys/disable', { token: live, body: { ids: many } })
 const rotated = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live })
 const { id: suspended } = await makeTenant(harness, vendor)
@@ -60,6 +62,10 @@ const halves: Record<string, [string, RegExp]> = {
   'a pause without its audit row': [
     `update api_keys set disabled_at = now(), disabled_by = 'vendor' where id = '${key.id}'`,
     /its pause differs from the last audit row/,
+  ],
+  'a batch of keys with more than one version': [
+    `update audit_logs set payload = replace(payload, '"batch":1', '"batch":2') where target_id = '${many[1]}'`,
+    /policy version \d+, the log has \d+/,
   ],
   'an audit row without its pause': [
     `update api_keys set disabled_at = null, disabled_by = null where id = '${paused.id}'`,
