@@ -86,6 +86,23 @@ test('a key is verified by one call, which is not repeated and names no key in a
   assert.ok(!inspect(lost, { depth: 9, showHidden: true }).includes(key.slice(10)))
 })
 
+test('many keys are counted, paused, resumed and revoked with one call each', async () => {
+  const tenant = await admin.tenants.create({ externalId: slug() })
+  const ids = [(await issue({ tenant_id: tenant.id })).id, (await issue({ tenant_id: tenant.id })).id]
+  const filter = { tenantId: tenant.id }
+  const { count } = await admin.keys.count({ action: 'disable', filter })
+  assert.equal(count, 2)
+  const wrong = await failure(admin.keys.disableMany({ filter, expect: 3 }))
+  assert.deepEqual([wrong.code, wrong.status, wrong.errors[0]?.path], ['count_changed', 409, 'expect'])
+  const paused = await admin.keys.disableMany({ filter, expect: count, reason: 'unpaid', wait: true })
+  assert.deepEqual([paused.status, paused.done, paused.propagation?.acknowledged], ['done', 2, true])
+  const { propagation: _, ...stored } = paused
+  assert.deepEqual(await admin.keys.getBulk(paused.id), stored)
+  assert.equal((await admin.keys.enableMany({ ids })).done, 2)
+  assert.equal((await admin.keys.revokeMany({ ids, reason: 'over' })).done, 2)
+  assert.equal((await admin.keys.get(ids[0] ?? '')).revokedReason, 'over')
+})
+
 test('an embed token is minted for one tenant', async () => {
   const { token, scopes } = await admin.embedTokens.create({
     projectId: vendor.projectId,

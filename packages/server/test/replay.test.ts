@@ -41,7 +41,7 @@ function anotherBody({ path }: Route, { body }: Sample): Record<string, unknown>
   return path === '/v1/invites' ? { ...body, role: 'owner' } : { ...body, name: 'another' }
 }
 
-test('creates, rotations and changes of many keys accept an Idempotency-Key, except from browsers', () => {
+test('creates, rotations and calls for many keys take an Idempotency-Key, not from browsers', () => {
   const expected = routes.filter(
     ({ method, path }) =>
       method === 'POST' &&

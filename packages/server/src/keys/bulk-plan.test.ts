@@ -76,7 +76,7 @@ const walks: Record<string, [choice: Partial<KeyChoice>, most: number]> = {
 }
 for (const [what, [choice, most]] of Object.entries(walks)) {
   for (const after of [null, middle]) {
-    test(`a batch of ${what}, ${after === null ? 'the first' : 'a later one'}, looks at ${most} keys`, async () => {
+    test(`a batch of ${what}, ${after === null ? 'first' : 'later'}, looks at ${most} keys`, async () => {
       const { statement, values } = walkStatement(workspaceId, { ...all, ...choice }, after, 200)
       const { rows, indexes, plan } = await work(workspaceId, 'custom', statement, values)
       assert.ok(rows <= most, `${rows} rows\n${plan}`)

@@ -178,7 +178,7 @@ test('a limited key and a test credential change and count only what they see', 
   await isWhole(vendor)
 })
 
-test('a deletion of the tenant, rotations and revocations meet a change of many, and all is whole', async () => {
+test('deletions, rotations and revocations meet a change of many keys, and all is whole', async () => {
   const vendor = await makeVendor(harness)
   const tenant = await makeTenant(harness, vendor)
   const ids = await issueMany(vendor, 6, { tenant_id: tenant.id })
