@@ -1,6 +1,7 @@
 import { audit } from './audit/room.ts'
 import { dashboard } from './dashboard/room.ts'
 import { embed } from './embed/room.ts'
+import { explain } from './explain/room.ts'
 import { health } from './health/room.ts'
 import { idempotency } from './idempotency/room.ts'
 import { invites } from './invites/room.ts'
@@ -29,6 +30,7 @@ export const rooms = [
   projects,
   tenants,
   keys,
+  explain,
   embed,
   policy,
   ratelimit,

@@ -105,6 +105,7 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   createEmbedToken: [404, 'not_found'],
   createKey: [404, 'not_found'],
   identifyKey: [404, 'not_found'],
+  explainKey: [404, 'not_found'],
   getKey: [404, 'not_found'],
   updateKey: [404, 'not_found'],
   rotateKey: [404, 'not_found'],
@@ -128,6 +129,8 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   revokeSecretKey: [404, 'not_found'],
   // Without project_ids this would be a key for every project.
   createSecretKey: [403, 'whole_workspace_required'],
+  // A text that is no key of the caller's has an explanation.
+  explainKeyText: [200, 'unknown_key'],
   // Each check of a list has its own answer.
   checkRateLimitsOfMany: [200],
   // These lists leave out other projects. Tenants belong to no project.

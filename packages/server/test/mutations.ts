@@ -237,6 +237,7 @@ const unauditedMutations: Record<string, string> = {
   reportRefusals: 'as the report of usage',
   countKeys: 'reads; a filter is in the body, as in the calls that it precedes',
   identifyKey: 'reads; the key is in the body because it does not belong in a URL',
+  explainKeyText: 'as identifyKey',
   identifyInvite: 'reads; the token is in the body because it does not belong in a URL',
   receiveLeaks: 'audits in the workspace of each token; p12 of drills/ makes the audit log refuse it',
   ...{ signUp: 'an account belongs to no workspace, and every chain does', signIn: 'as an account' },

@@ -3,6 +3,7 @@ export const betweenRooms: Record<string, string[]> = {
   audit: [],
   dashboard: [],
   embed: ['audit/append', 'keys/known-scopes', 'keys/tenant-keys', 'tenants/meet', 'usage/key-usage'],
+  explain: ['keys/facts', 'keys/resource', 'keys/turns', 'policy/key-nodes', 'ratelimit/peek'],
   health: [],
   idempotency: [],
   invites: ['audit/append', 'people/address', 'people/vouching'],

@@ -36,6 +36,8 @@ const beyondRows: Record<string, string> = {
   'PATCH /v1/secret_keys/:id': 'a name that no longer fits leads to the wrong key being revoked',
   'DELETE /v1/secret_keys/ended': 'an owner makes room after an attack',
   'POST /v1/keys/identify': 'support is sent a key, not an id',
+  'GET /v1/keys/:id/explain': 'support answers why a key is refused, or is not',
+  'POST /v1/keys/explain': 'support is sent a key, not an id',
   'POST /v1/keys/verify': 'a server in any language verifies a key with one call',
   'POST /v1/usage/reports': 'the specification has no route that receives usage',
   'POST /v1/ratelimit/checks': 'a node asks about all requests of a moment with one call',

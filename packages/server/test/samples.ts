@@ -44,10 +44,11 @@ export async function idFor(route: Route, harness: Harness, vendor: Vendor): Pro
   return await make(harness, vendor)
 }
 
-/** Routes whose query has required parameters. */
+/** Routes whose query has required parameters, or whose answer has the time if none is named. */
 const queries: Record<string, (vendor: Vendor) => string> = {
   getPolicySnapshot: ({ projectId }) => `project_id=${projectId}`,
   getPolicyDelta: ({ projectId }) => `project_id=${projectId}&since=1`,
+  explainKey: () => 'at=2999-01-01T00:00:00Z',
 }
 
 /** Bodies of requests that write no audit row, by `operation`, although another body of the same route may. */
@@ -72,6 +73,7 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
   }),
   countKeys: async ({ projectId }) => ({ action: 'revoke', filter: { project_id: projectId } }),
   identifyKey: async (vendor, harness) => ({ key: (await issueKey(harness, vendor)).key }),
+  explainKeyText: async (vendor, harness) => ({ key: (await issueKey(harness, vendor)).key }),
   verifyKey: async (vendor, harness) => ({
     key: (await issueKey(harness, vendor)).key,
     project_id: vendor.projectId,
@@ -217,10 +219,10 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
     }
   }
   const token = route.access.open ? undefined : vendor.live
-  const query = queries[route.operation]
-  if (query !== undefined) return { url: `${route.path}?${query(vendor)}`, token }
   if (hotBody !== undefined) return { url: route.path, token, body: await hotBody(vendor, harness) }
+  const query = queries[route.operation]?.(vendor)
+  const more = query === undefined ? '' : `?${query}`
   const parameter = parameterOf(route.path)
-  if (parameter === undefined) return { url: route.path, token }
-  return { url: route.path.replace(parameter, await idFor(route, harness, vendor)), token }
+  if (parameter === undefined) return { url: `${route.path}${more}`, token }
+  return { url: `${route.path.replace(parameter, await idFor(route, harness, vendor))}${more}`, token }
 }

@@ -1,5 +1,6 @@
 import type { auditRoutes } from './audit.ts'
 import type { embedRoutes } from './embed.ts'
+import type { explainRoutes } from './explain.ts'
 import type { healthRoutes } from './health.ts'
 import type { idempotencyRoutes } from './idempotency.ts'
 import type { inviteRoutes } from './invites.ts'
@@ -23,6 +24,7 @@ import type { workspaceRoutes } from './workspace.ts'
  */
 export type Routes = typeof auditRoutes &
   typeof embedRoutes &
+  typeof explainRoutes &
   typeof healthRoutes &
   typeof idempotencyRoutes &
   typeof inviteRoutes &

@@ -2,7 +2,8 @@ import { endpoint } from './endpoint.ts'
 
 export const listKeys = endpoint('GET /v1/keys')
 export const createKey = endpoint('POST /v1/keys')
-export const identifyKey = endpoint('POST /v1/keys/identify')
+export const explainKey = endpoint('GET /v1/keys/:id/explain')
+export const explainKeyText = endpoint('POST /v1/keys/explain')
 export const getKey = endpoint('GET /v1/keys/:id')
 export const updateKey = endpoint('PATCH /v1/keys/:id')
 export const rotateKey = endpoint('POST /v1/keys/:id/rotate')

@@ -215,6 +215,12 @@ const keyCalls = ({ call, change, create, list, one, read }: Calls) => ({
   /** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
   identify: (key: string, options?: CallOptions): Promise<t.Key> =>
     call('POST /v1/keys/identify', { object: 'api_key', body: { key }, options }),
+  /** `GET /v1/keys/:id/explain`. Whether nodes accept the key, and every reason why not. Charges nothing. */
+  explain: (id: string, query?: t.KeyExplainQuery, options?: CallOptions): Promise<t.KeyExplanation> =>
+    call('GET /v1/keys/:id/explain', { object: 'key_explanation', id, query, options }),
+  /** `POST /v1/keys/explain`. The same for the key itself, also for a text that is no key of the workspace. */
+  explainText: (body: t.KeyExplain, options?: CallOptions): Promise<t.KeyExplanation> =>
+    call('POST /v1/keys/explain', { object: 'key_explanation', body, options }),
   /**
    * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
    * default, since a call without an answer may have been charged. A keyring verifies without a call.

@@ -4,6 +4,7 @@ import type * as shared from '@keyrail/contract/shared'
 import type * as audit from '@keyrail/contract/vendor/audit'
 import type * as bulk from '@keyrail/contract/vendor/bulk'
 import type * as ended from '@keyrail/contract/vendor/ended'
+import type * as explain from '@keyrail/contract/vendor/explain'
 import type * as invites from '@keyrail/contract/vendor/invites'
 import type * as keys from '@keyrail/contract/vendor/keys'
 import type * as members from '@keyrail/contract/vendor/members'
@@ -63,6 +64,9 @@ export type Key = Camel<Static<typeof keys.Key>>
 export type KeyCount = Camel<Static<typeof bulk.KeyCount>>
 export type KeyCountBody = Camel<Static<typeof bulk.KeyCountBody>>
 export type KeyCreate = Camel<Static<typeof keys.KeyCreate>>
+export type KeyExplain = Camel<Static<typeof explain.KeyExplain>>
+export type KeyExplainQuery = Camel<Static<typeof explain.KeyExplainQuery>>
+export type KeyExplanation = Camel<Static<typeof explain.KeyExplanation>>
 export type KeyExample = Camel<Static<typeof overview.KeyExample>>
 export type KeyExamples = Camel<Static<typeof overview.KeyExamples>>
 export type KeyFilter = Camel<Static<typeof bulk.KeyFilter>>

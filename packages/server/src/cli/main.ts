@@ -1,7 +1,7 @@
 /**
  * The `keyrail` command, the only place that reads the environment. A file for each verb: `migrate.ts`, `roles.ts`,
  * `audit.ts`, `guard.ts`, `policy.ts`, `person.ts`, `secret-keys.ts`, `signing-key.ts`, `encryption.ts`; folders for `serve/`,
- * `dev/`, `doctor/`, `backup/`, `workspace/`. `settings.ts` has the settings of all, `database.ts`, `connections.ts` and
+ * `dev/`, `doctor/`, `backup/`, `workspace/`, `keys/`. `settings.ts` has the settings of all, `database.ts`, `connections.ts` and
  * `own-db.ts` open the database, `unreachable.ts` explains why one does not answer, `encryption-key.ts` finds the key.
  * `ask.ts`, `output.ts`, `progress.ts`, `spans.ts` and `failure.ts` talk to the person.
  */
@@ -16,6 +16,7 @@ import { addDoctorCommand } from './doctor/doctor.ts'
 import { addEncryptionCommand } from './encryption.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { addGuardCommand } from './guard.ts'
+import { addKeysCommand } from './keys/keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { inform, outliveReaders, paintError } from './output.ts'
 import { addPersonCommand } from './person.ts'
@@ -59,6 +60,7 @@ addWorkspaceCommand(program, settings)
 addPersonCommand(program, settings)
 addAuditCommand(program)
 addGuardCommand(program, process.env)
+addKeysCommand(program, process.env)
 
 try {
   await program.parseAsync()

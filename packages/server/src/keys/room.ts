@@ -6,7 +6,7 @@
  * without their ids. `quota.ts` bounds active keys, `ended-quota.ts` with `ended-sql.ts` ended ones, `turns.ts` how
  * often a caller may do something. `rows.ts` has the stored shapes, `resource.ts` those of the API, `known-scopes.ts`
  * what a project says about scopes. `end-sql.ts` has the statements that pause, revoke and delete, `project-sql.ts` and
- * `find-tenant.ts` read a project and a tenant. `tenant-keys.ts` serves the embed plane.
+ * `find-tenant.ts` read a project and a tenant, `facts.ts` with `facts-sql.ts` what a verdict depends on. `tenant-keys.ts` serves the embed plane.
  */
 
 import type { Room } from '../gate/room.ts'

@@ -4,8 +4,8 @@
  * `statements.ts` the rows for it, `cause.ts` why a key has ended. `polls.ts` reads credential and head together, `heads.ts` the head alone, `pages.ts`
  * shares what is encoded once. `watch.ts` and `waits.ts` hold polls, `held-places.ts` bounds them. `nodes.ts` keeps what
  * each node acknowledged, `unwritten-nodes.ts` what could not be written, `live.ts` which nodes live, `fleet.ts` lists
- * them, `propagation.ts` waits for them. `service.ts` opens all of that, `reading.ts` counts nodes, `upkeep.ts` forgets
- * old changes.
+ * them, `key-nodes.ts` says which lack a key's last change, `propagation.ts` waits for them. `service.ts` opens all of that,
+ * `reading.ts` counts nodes, `upkeep.ts` forgets old changes.
  */
 
 import type { Room } from '../gate/room.ts'

@@ -137,6 +137,27 @@ export const countNodes = sql(
    group by u.place, s.same, t.raised_at`,
 )
 
+/**
+ * The live nodes of an environment, and which of them lack the last change of a key or of its tenant. A change that is pruned is
+ * at or below the floor, below which no node stays.
+ */
+export const nodesOfKey = sql(
+  'policy.nodes_of_key',
+  `with changed as materialized (
+     select greatest(${floorSql('h')},
+       (select max(version) from policy_changes where workspace_id = $1 and project_id = $2 and key_id = $4),
+       (select max(version) from policy_tenants where workspace_id = $1 and project_id = $2 and tenant_id = $5)) as version
+     from policy_heads h where h.workspace_id = $1 and h.project_id = $2
+   )
+   select c.version, count(k.node)::int as live, count(k.node) filter (where k.version >= c.version)::int as current,
+     count(k.node) filter (where ${isFullSql('k')})::int as full,
+     (json_agg(json_build_object('node', k.node, 'version', k.version, 'seen_at', k.seen_at) order by k.version, k.node)
+       filter (where k.version < c.version)) as behind
+   from changed c
+   left join policy_nodes k on k.workspace_id = $1 and k.project_id = $2 and k.sees in ($3, 'both') and ${isLiveSql('k')}
+   group by c.version`,
+)
+
 const openHead = sql(
   'policy.open_head_version',
   `select ${versionSql('h')} as version from policy_heads h

@@ -2,7 +2,7 @@
  * Rate-limit checks. `subject.ts` is what a check counts, `window.ts` the arithmetic, `fold.ts` charges all rules or
  * none, `answer.ts` makes the verdict. A `store.ts` has the counters: `postgres.ts` with `stored-counters.ts`, or
  * `redis/redis.ts`; `open-counters.ts` chooses. `counter-rows.ts` bounds the rows, `invented.ts` deletes counters of
- * ids that do not exist. `checking-nodes.ts` counts the nodes that ask.
+ * ids that do not exist. `peek.ts` reads what is left. `checking-nodes.ts` counts the nodes that ask.
  */
 
 import { ListedCalls } from '../gate/listed-calls.ts'

@@ -1,7 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { CreatedSecretKey, SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import type { Actor, Entry } from '../audit/append.ts'
-import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
+import { displayPrefix, drawToken, secretKeyPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { SecretKeyNeeds } from './needs.ts'
 import { toNewSecretKey } from './resource.ts'
@@ -32,7 +32,7 @@ export function issueSecretKey(
   at: number,
   settings: SecretKeySettings,
 ): { created: CreatedSecretKey; shown: CreatedSecretKey } {
-  const key = drawToken(`krsk_${settings.env}`, deps.randomBytes)
+  const key = drawToken(`${secretKeyPrefix}${settings.env}`, deps.randomBytes)
   const row: NewSecretKey = {
     ...settings,
     id: deps.makeId(),

@@ -25,6 +25,7 @@ import { KeyStateBadge } from './key-state.tsx'
 import { KeyUsageSection } from './key-usage.tsx'
 import { titleOf } from './key-words.ts'
 import { Lineage, useRelatives } from './lineage.tsx'
+import { TestKey } from './test-key.tsx'
 
 const route = getRouteApi('/shell/keys/$keyId')
 
@@ -130,6 +131,7 @@ function Known({ of: key }: { readonly of: Key }) {
           <CodeBlock label="Metadata" samples={[{ name: 'JSON', code: JSON.stringify(key.meta, null, 2) }]} />
         </Section>
       )}
+      <TestKey of={key} />
       <KeyUsageSection id={key.id} />
       {key.rotated_from === null && key.rotated_to === null ? null : <Lineage of={key} />}
       <Section title="Changes" lead="Who did what with this key, from the audit log.">

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
-import { identifyKey } from '../../api/keys.ts'
+import { explainKeyText } from '../../api/keys.ts'
 import { textOf } from '../../components/trouble.tsx'
 
 /** Opens the page of a key by the key itself, which goes to the service in a body. `fault`: why it could not. */
@@ -12,15 +12,17 @@ export function useWholeKey() {
   async function open(key: string): Promise<boolean> {
     setFault(null)
     try {
-      const { id, env } = await identifyKey({ body: { key } })
-      const search = { env: env === 'test' ? ('test' as const) : undefined }
-      void navigate({ to: '/keys/$keyId', params: { keyId: id }, search })
+      const { key: found, reasons } = await explainKeyText({ body: { key } })
+      if (found === null) {
+        setFault(reasons.find(({ applies }) => applies)?.detail ?? 'No such key is in the workspace.')
+        return false
+      }
+      const search = { env: found.env === 'test' ? ('test' as const) : undefined }
+      void navigate({ to: '/keys/$keyId', params: { keyId: found.id }, search })
       return true
     } catch (error) {
-      const isUnknown = error instanceof ApiError && error.code === 'not_found'
       const isMember = error instanceof ApiError && error.code === 'forbidden'
-      if (isUnknown) setFault('No key of this workspace is the one that you pasted.')
-      else if (isMember) setFault('Only admins and owners can find a key by the whole of it.')
+      if (isMember) setFault('Only admins and owners can find a key by the whole of it.')
       else setFault(textOf(error))
       return false
     }

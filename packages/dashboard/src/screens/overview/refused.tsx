@@ -8,19 +8,10 @@ import { Link } from '@tanstack/react-router'
 import { getRefusals } from '../../api/usage.ts'
 import { figure, shortFigure } from '../../components/figures.ts'
 import { Loaded } from '../../components/loaded.tsx'
+import { refusalWords } from '../../components/refusal-words.ts'
 import { Section } from '../../components/section.tsx'
 import { shownWorkspaceId } from '../../session/workspace.ts'
 import classes from './overview.module.css'
-
-const words: Readonly<Record<RefusalReason, string>> = {
-  unknown_key: 'Unknown key',
-  revoked_key: 'Revoked key',
-  disabled_key: 'Paused key',
-  suspended_tenant: 'Suspended tenant',
-  expired_key: 'Expired key',
-  insufficient_scope: 'Missing scope',
-  rate_limited: 'Over the limit',
-}
 
 /** The keys that may be meant. */
 const statusOf: { readonly [Reason in RefusalReason]?: KeyStatus } = {
@@ -66,14 +57,14 @@ const Reasons = ({ refusals: { data } }: { refusals: Refusals }) =>
 
 function Reason({ reason }: { reason: RefusalReason }) {
   const status = statusOf[reason]
-  if (status === undefined) return words[reason]
+  if (status === undefined) return refusalWords[reason]
   return (
     <Anchor
       underline="always"
       inherit
       renderRoot={props => <Link to="/keys" search={(now: object) => ({ ...now, status })} {...props} />}
     >
-      {words[reason]}
+      {refusalWords[reason]}
     </Anchor>
   )
 }

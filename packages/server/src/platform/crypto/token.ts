@@ -17,6 +17,9 @@ export const tokensIn = /[a-z][a-z0-9]{1,15}(?:_(?:live|test))?_[0-9A-Za-z]{38}/
 /** The beginning of every session's token. */
 export const sessionPrefix = 'krses_'
 
+/** The beginning of every secret key. */
+export const secretKeyPrefix = 'krsk_'
+
 /** Draws a new credential. `prefix` is everything before the last underscore, such as `krsk_live`. */
 export function drawToken(prefix: string, randomBytes: (size: number) => Buffer): string {
   const body = `${prefix}_${randomBase62(randomLength, randomBytes)}`

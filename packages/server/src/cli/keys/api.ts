@@ -1,0 +1,55 @@
+import { join } from 'node:path'
+import type { KeyExplain, KeyExplainQuery, KeyExplanation } from '@keyrail/contract/vendor/explain'
+import { checkout } from '../../platform/host/reach.ts'
+import { CommandFailed } from '../failure.ts'
+
+/** Calls of a service, with a secret key. These commands need no database. */
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A member as the SDK names it. */
+type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
+/** An answer as the SDK gives it. */
+export type Given<T> = T extends readonly (infer Item)[]
+  ? Given<Item>[]
+  : T extends object
+    ? { [Name in keyof T as Camel<Name>]: Given<T[Name]> }
+    : T
+
+/** The part of the SDK's admin client that these commands use. */
+export interface KeysApi {
+  readonly keys: {
+    explain(id: string, query: KeyExplainQuery): Promise<Given<KeyExplanation>>
+    explainText(body: KeyExplain): Promise<Given<KeyExplanation>>
+  }
+}
+
+interface Sdk {
+  createAdmin(options: { url: string; secretKey: string }): KeysApi
+}
+
+/**
+ * Opens the service of KEYRAIL_URL with the secret key of KEYRAIL_SECRET_KEY.
+ * @throws {CommandFailed} naming a setting that is missing or wrong
+ */
+export async function openKeysApi({ KEYRAIL_URL, KEYRAIL_SECRET_KEY }: Environment): Promise<KeysApi> {
+  const missing = Object.entries({ KEYRAIL_URL, KEYRAIL_SECRET_KEY }).filter(([, value]) => !value)
+  if (missing.length > 0)
+    throw new CommandFailed(`Set ${missing.map(([name]) => name).join(' and ')} for these commands.`)
+  const { createAdmin } = await load()
+  try {
+    return createAdmin({ url: KEYRAIL_URL ?? '', secretKey: KEYRAIL_SECRET_KEY ?? '' })
+  } catch (error) {
+    throw new CommandFailed((error as Error).message)
+  }
+}
+
+/** By its path, because the service depends on no package that follows it. */
+async function load(): Promise<Sdk> {
+  try {
+    return await import(join(checkout, 'packages/sdk/src/admin.ts'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new CommandFailed('This installation has no SDK, which these commands use.')
+  }
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { after, before, test } from 'node:test'
+import { ask, Installation, root, type Serving } from '../../../test/installation.ts'
+
+const installation = new Installation()
+let service: Serving
+let secretKey = ''
+let made: { id: string; key: string }
+before(async () => {
+  service = await installation.serve()
+  const post = async (path: string, token: string, body: object) =>
+    (await ask(`${service.url}${path}`, { token, body }))?.body
+  const workspace = await post('/v1/workspaces', installation.token, { name: 'Acme', slug: 'acme' })
+  secretKey = workspace.secret_key.key
+  const project = await post('/v1/projects', secretKey, { name: 'Payments', slug: 'payments' })
+  const tenant = await post('/v1/tenants', secretKey, { external_id: 'org_17' })
+  const body = { project_id: project.id, tenant_id: tenant.id, env: 'live', scopes: ['read'] }
+  made = await post('/v1/keys', secretKey, body)
+})
+after(() => installation.remove())
+
+const explain = (...args: string[]) =>
+  installation.start(['keys', 'explain', ...args], {
+    KEYRAIL_URL: service.url,
+    KEYRAIL_SECRET_KEY: secretKey,
+  }).ended
+
+/** With a key on standard input. */
+async function explainGiven(given: string, ...args: string[]) {
+  const child = spawn(process.execPath, ['bin/keyrail.mjs', 'keys', 'explain', '-', ...args], {
+    cwd: root,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, KEYRAIL_URL: service.url, KEYRAIL_SECRET_KEY: secretKey },
+  })
+  child.stdin.end(given)
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { out, err }
+}
+
+test('a key is explained by its id, with each reason', async () => {
+  const valid = await explain(made.id)
+  assert.equal(valid.code, 0, valid.err)
+  assert.match(valid.out, /^accepted at \d{4}-/)
+  assert.match(valid.out, /of org_17 in Payments/)
+  assert.match(valid.out, /0 of 0 live nodes hold its last change/)
+  const refused = await explain(made.id, '--scope', 'read', 'write')
+  assert.match(refused.out, /^refused: insufficient_scope at /)
+  assert.match(refused.out, /yes {2}insufficient_scope +The key lacks "write"/)
+  const before = await explain(made.id, '--at', '2020-01-01T00:00:00Z', '--json')
+  assert.deepEqual(JSON.parse(before.out).code, 'unknown_key')
+})
+
+test('a key is explained by itself from standard input, and shown nowhere', async () => {
+  const { out, err } = await explainGiven(`${made.key}\n`)
+  assert.match(out, /^accepted at /)
+  assert.ok(!(out + err).includes(made.key))
+  assert.match((await explainGiven(made.key.slice(0, -1))).out, /^refused: malformed_key at /)
+})
+
+test('what is missing or wrong is said, and ends with 1', async () => {
+  for (const [args, env, fault] of [
+    [[made.id], { KEYRAIL_URL: '' }, /^Error: Set KEYRAIL_URL for these commands/m],
+    [[made.id], { KEYRAIL_SECRET_KEY: '' }, /^Error: Set KEYRAIL_SECRET_KEY/m],
+    [[made.id], { KEYRAIL_SECRET_KEY: 'krsk_live_x' }, /^Error: .*secretKey/m],
+    [[made.key], {}, /^Error: Name the id of a key, or -/m],
+    [[made.id, '--at', 'yesterday'], {}, /^Error: .*at/m],
+    [['01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'], {}, /^Error: .*404 not_found/m],
+  ] as const) {
+    const given = { KEYRAIL_URL: service.url, KEYRAIL_SECRET_KEY: secretKey, ...env }
+    const { code, out, err } = await installation.start(['keys', 'explain', ...args], given).ended
+    assert.deepEqual([code, out], [1, ''], err)
+    assert.match(err, fault)
+    assert.ok(!err.includes(made.key) && !err.includes(secretKey))
+  }
+})

@@ -1,0 +1,100 @@
+import type { KeyExplain, KeyExplainQuery, KeyExplanation, Reason } from '@keyrail/contract/vendor/explain'
+import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
+import type { Call } from '../gate/route.ts'
+import { type KeyFacts, readKeyFacts } from '../keys/facts.ts'
+import { toKey } from '../keys/resource.ts'
+import type { KeyTurns } from '../keys/turns.ts'
+import type { Clock } from '../platform/clock.ts'
+import { tokenDigest } from '../platform/crypto/token.ts'
+import { readAddress } from '../platform/network/client-address.ts'
+import { invalidField, Refusal } from '../platform/refusal.ts'
+import { dateOrNull, iso } from '../platform/time.ts'
+import { readNodesOfKey } from '../policy/key-nodes.ts'
+import { type PeekNeeds, peekLimits } from '../ratelimit/peek.ts'
+import { reasonsOf, unknownReasons, wellFormed } from './reasons.ts'
+
+/** What the routes of this room need from outside; `deps.ts` provides it. */
+export interface ExplainNeeds extends PeekNeeds {
+  readonly clock: Pick<Clock, 'now'>
+  readonly keyTurns: Pick<KeyTurns, 'identify'>
+}
+
+type Asking = Pick<Call<VendorPrincipal, unknown, unknown>, 'db' | 'principal' | 'deadline'>
+type Asked = KeyExplainQuery
+
+/** @throws {Refusal} `not_found` for a missing key as for one that the caller cannot see */
+export async function explainKey(
+  deps: ExplainNeeds,
+  call: Asking,
+  id: string,
+  asked: Asked,
+): Promise<KeyExplanation> {
+  assertAddress(asked)
+  const { db, principal } = call
+  const facts = await db.readAtOnce(principal.workspaceId, tx => readKeyFacts(tx, id, sightOf(principal)))
+  if (facts === null) throw new Refusal('not_found')
+  return await explainFacts(deps, call, facts, asked, [])
+}
+
+/** @throws {Refusal} `too_many_requests`: texts could be tried */
+export async function explainText(
+  deps: ExplainNeeds,
+  call: Asking,
+  { key: text, ...asked }: KeyExplain,
+): Promise<KeyExplanation> {
+  assertAddress(asked)
+  const { db, principal } = call
+  const { kind, id, sessionId } = principal
+  deps.keyTurns.identify.take(`${kind} ${sessionId ?? id}`)
+  const digest = tokenDigest(text)
+  const facts = await db.readAtOnce(principal.workspaceId, tx => readKeyFacts(tx, digest, sightOf(principal)))
+  if (facts !== null) return await explainFacts(deps, call, facts, asked, [wellFormed])
+  return {
+    ...judge(unknownReasons(text)),
+    at: iso(dateOrNull(asked.at) ?? new Date(deps.clock.now())),
+    key: null,
+    tenant: null,
+    project: null,
+    limits: [],
+    nodes: null,
+  }
+}
+
+function assertAddress({ ip }: Asked): void {
+  if (ip !== undefined && readAddress(ip) === null)
+    throw invalidField('ip', 'must be an IPv4 or IPv6 address')
+}
+
+async function explainFacts(
+  deps: ExplainNeeds,
+  { db, principal, deadline }: Asking,
+  facts: KeyFacts,
+  { scopes = [], at }: Asked,
+  before: readonly Reason[],
+): Promise<KeyExplanation> {
+  const asOf = dateOrNull(at)
+  const { id, project_id: projectId, tenant_id: tenantId, env } = facts
+  const { workspaceId, reach } = principal
+  const check = { workspaceId, projectId, env, keyId: id, tenantId, rules: facts.limits }
+  const [limits, nodes] = await Promise.all([
+    asOf === null ? peekLimits(deps, check, deadline) : [],
+    reach === 'test'
+      ? null
+      : db.readAtOnce(workspaceId, tx => readNodesOfKey(tx, { projectId, env, keyId: id, tenantId })),
+  ])
+  return {
+    ...judge([...before, ...reasonsOf({ facts, scopes, asOf, limits })]),
+    at: iso(asOf ?? facts.now),
+    key: toKey(facts),
+    tenant: { id: tenantId, external_id: facts.tenant_external_id, name: facts.tenant_name },
+    project: { id: projectId, name: facts.project_name },
+    limits,
+    nodes,
+  }
+}
+
+/** The verdict is the first reason that applies. */
+function judge(reasons: Reason[]): Pick<KeyExplanation, 'object' | 'accepted' | 'code' | 'reasons'> {
+  const code = reasons.find(({ applies }) => applies)?.code ?? 'valid'
+  return { object: 'key_explanation', accepted: code === 'valid', code, reasons }
+}

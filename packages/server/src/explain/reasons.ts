@@ -1,0 +1,129 @@
+import type { LimitState } from '@keyrail/contract/ratelimit'
+import type { ExplainedRefusal, Reason } from '@keyrail/contract/vendor/explain'
+import type { Static } from 'typebox'
+import type { KeyFacts } from '../keys/facts.ts'
+import { envOfKey, secretKeyPrefix } from '../platform/crypto/token.ts'
+import { iso } from '../platform/time.ts'
+
+type Limit = Static<typeof LimitState>
+
+/** What a key is judged by. */
+export interface Judged {
+  readonly facts: KeyFacts
+  /** The scopes that the request needs. */
+  readonly scopes: readonly string[]
+  /** Another time than now; null: now. Without one no time that a process has written is compared with the store's. */
+  readonly asOf: Date | null
+  /** The limits as they are now. Null: the counters could not be read. */
+  readonly limits: readonly Limit[] | null
+}
+
+const reason = (code: ExplainedRefusal, applies: boolean, detail: string): Reason => ({
+  code,
+  applies,
+  detail,
+})
+
+/** A text that is no key of this caller. Every text is answered in the same way, whoever has such a key. */
+export function unknownReasons(text: string): Reason[] {
+  if (envOfKey(text) === null) {
+    const why =
+      'The text is no key: its form or its checksum is wrong. A part may be missing, or there twice.'
+    return [reason('malformed_key', true, why)]
+  }
+  const why = text.startsWith(secretKeyPrefix)
+    ? 'The text is a secret key, which your backend uses with this service. It is no key of a customer.'
+    : 'No such key is in the workspace, or you cannot see it.'
+  return [wellFormed, reason('unknown_key', true, why)]
+}
+
+/** The first reason for a key that was given as text. */
+export const wellFormed = reason(
+  'malformed_key',
+  false,
+  'The form and the checksum of the text are those of a key.',
+)
+
+/** Each reason for a refusal, in the order in which nodes judge. */
+export function reasonsOf(judged: Judged): Reason[] {
+  const { facts, asOf } = judged
+  return [
+    existence(facts, asOf),
+    revocation(facts, asOf),
+    pause(facts, asOf),
+    expiry(facts, asOf ?? facts.now),
+    scope(judged),
+    limit(judged),
+  ]
+}
+
+/** Keys are not found in another project or environment, and not before they are made. */
+function existence(facts: KeyFacts, asOf: Date | null): Reason {
+  const { project_name, tenant_external_id, env, created_at } = facts
+  if (asOf !== null && created_at > asOf)
+    return reason('unknown_key', true, `The key was made later, at ${iso(created_at)}.`)
+  return reason(
+    'unknown_key',
+    false,
+    `A ${env} key of the project "${project_name}", issued to "${tenant_external_id}". Servers of other projects do not know it.`,
+  )
+}
+
+const byParent: Readonly<Record<string, string>> = {
+  tenant_deleted: 'because its tenant was deleted',
+  project_deleted: 'because its project was deleted',
+}
+
+function revocation({ revoked_at, revoked_reason }: KeyFacts, asOf: Date | null): Reason {
+  if (revoked_at === null) return reason('revoked_key', false, 'The key is not revoked.')
+  const why =
+    revoked_reason === null ? '' : (byParent[revoked_reason] ?? `with the reason "${revoked_reason}"`)
+  const when = `at ${iso(revoked_at)}${why === '' ? '' : `, ${why}`}.`
+  return asOf !== null && revoked_at > asOf
+    ? reason('revoked_key', false, `The key was revoked later, ${when}`)
+    : reason('revoked_key', true, `The key was revoked ${when}`)
+}
+
+function pause({ disabled_at, disabled_reason, disabled_by }: KeyFacts, asOf: Date | null): Reason {
+  if (disabled_at === null) return reason('disabled_key', false, 'The key is not paused.')
+  const who = disabled_by === 'tenant' ? 'its tenant' : 'the vendor'
+  const when = `at ${iso(disabled_at)} by ${who}${disabled_reason === null ? '' : `, with the reason "${disabled_reason}"`}.`
+  return asOf !== null && disabled_at > asOf
+    ? reason('disabled_key', false, `The key was paused later, ${when}`)
+    : reason('disabled_key', true, `The key was paused ${when}`)
+}
+
+function expiry({ expires_at, overlap_ends_at, rotated_to }: KeyFacts, at: Date): Reason {
+  if (expires_at === null) return reason('expired_key', false, 'The key never expires.')
+  const isOverlap = overlap_ends_at !== null && rotated_to !== null
+  const why = isOverlap ? `, because the key ${rotated_to} replaces it` : ''
+  return expires_at <= at
+    ? reason('expired_key', true, `The key expired at ${iso(expires_at)}${why}.`)
+    : reason('expired_key', false, `The key expires at ${iso(expires_at)}${why}.`)
+}
+
+function scope({ facts, scopes }: Judged): Reason {
+  const held = facts.scopes.length === 0 ? 'It has no scopes.' : `It has ${quote(facts.scopes)}.`
+  if (scopes.length === 0) return reason('insufficient_scope', false, `No scope is asked for. ${held}`)
+  const missing = scopes.filter(one => !facts.scopes.includes(one))
+  return missing.length === 0
+    ? reason('insufficient_scope', false, `The key has every scope that is asked for: ${quote(scopes)}.`)
+    : reason('insufficient_scope', true, `The key lacks ${quote(missing)}. ${held}`)
+}
+
+function limit({ limits, asOf }: Judged): Reason {
+  if (asOf !== null)
+    return reason('rate_limited', false, 'Limits are those of now, so another time has none.')
+  if (limits === null)
+    return reason('rate_limited', false, 'The counters of the limits could not be read. Try again.')
+  if (limits.length === 0) return reason('rate_limited', false, 'The key has no limits.')
+  const used = limits.filter(({ remaining }) => remaining < 1)
+  return used.length === 0
+    ? reason('rate_limited', false, `The limits have space: ${limits.map(left).join('; ')}.`)
+    : reason('rate_limited', true, `A limit is used up: ${used.map(left).join('; ')}.`)
+}
+
+const left = ({ id, limit, remaining, reset_ms, scope }: Limit) =>
+  `${remaining} of ${limit} left in "${id}"${scope === 'tenant' ? ', which all keys of the tenant share' : ''}, whose window ends in ${Math.ceil(reset_ms / 1_000)} s`
+
+const quote = (texts: readonly string[]) => texts.map(text => `"${text}"`).join(', ')

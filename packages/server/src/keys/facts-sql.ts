@@ -1,0 +1,16 @@
+import { sql } from '../platform/db/connection.ts'
+import { keyColumns } from './sql.ts'
+
+/** A key with what a verdict on it depends on. Parameters: workspace, the key, environments, projects or null. */
+const factsOf = (name: string, key: string) =>
+  sql(
+    `keys.${name}`,
+    `select k.*, service_now() as now, t.external_id as tenant_external_id, t.name as tenant_name, p.name as project_name,
+       coalesce(k.rate_limits, p.default_rate_limits) as limits
+     from (select ${keyColumns} from api_keys where workspace_id = $1 and ${key}
+       and env = any($3::text[]) and ($4::uuid[] is null or project_id = any($4))) k
+     join tenants t on t.workspace_id = $1 and t.id = k.tenant_id
+     join projects p on p.workspace_id = $1 and p.id = k.project_id`,
+  )
+export const factsById = factsOf('facts_by_id', 'id = $2')
+export const factsByDigest = factsOf('facts_by_digest', 'lookup_hash = $2')

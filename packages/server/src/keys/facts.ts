@@ -1,0 +1,29 @@
+import type { RateLimit } from '@keyrail/contract/shared'
+import type { Sight } from '../gate/principal.ts'
+import type { ReadTx } from '../platform/db/transaction.ts'
+import { factsByDigest, factsById } from './facts-sql.ts'
+import type { KeyRow } from './rows.ts'
+
+/** A key with what a verdict on it depends on, as the store has them at `now`. */
+export interface KeyFacts extends KeyRow {
+  now: Date
+  tenant_external_id: string
+  tenant_name: string | null
+  project_name: string
+  /** The key's own limits, or those of the project. */
+  limits: RateLimit[]
+}
+
+/**
+ * @param key its id, or its digest.
+ * @returns null for a missing key as for one that the caller cannot see.
+ */
+export async function readKeyFacts(
+  tx: ReadTx,
+  key: string | Buffer,
+  { envs, projectIds }: Sight,
+): Promise<KeyFacts | null> {
+  const statement = typeof key === 'string' ? factsById : factsByDigest
+  const [row] = await tx.query<KeyFacts>(statement, [tx.workspaceId, key, envs, projectIds])
+  return row ?? null
+}
