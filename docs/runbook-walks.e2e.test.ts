@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -163,4 +163,31 @@ test('disk full: changes get 503 and reads go on, until there is room again', as
   await until(async () => (await read()) === 200)
   const client = await stage.reconnect()
   for (const look of stepsOf('disk-full', 'sql')) assert.ok((await client.query(look)).rows.length > 0)
+})
+
+test('refused key: it is explained by id, by itself, with scopes, and for another time', async () => {
+  const stage = new RunbookStage(await freshDatabase(false))
+  await stage.start()
+  const { live, projectId, tenantId } = await stage.makeScene()
+  const body = { project_id: projectId, tenant_id: tenantId, env: 'live' }
+  const { id, key } = (await stage.ask('POST', '/v1/keys', { token: live, body })).body
+  const file = join(stage.shell.folder, 'key')
+  writeFileSync(file, key)
+  const given = {
+    KEYRAIL_URL: stage.url,
+    KEYRAIL_SECRET_KEY: live,
+    KEY_ID: id,
+    KEY_FILE: file,
+    AN_HOUR_AGO: new Date(Date.now() - 3_600_000).toISOString(),
+  }
+  const said = stepsOf('refused-key', 'sh').map(command => stage.shell.run(command, given).stdout)
+  for (const [at, verdict] of [
+    'accepted',
+    'accepted',
+    'refused: insufficient_scope',
+    'refused: unknown_key',
+  ].entries())
+    assert.ok(said[at]?.startsWith(`${verdict} at `), said[at])
+  assert.equal(said.length, 4)
+  await stage.stop()
 })
