@@ -133,3 +133,45 @@ test('a member sees a tenant and nothing that changes it', async () => {
   await visit.look('tenant-of-a-member')
   await visit.leave()
 })
+
+test('an admin suspends a tenant, waits for the nodes, and resumes it', async () => {
+  const vendor = await makeVendor(stage.harness)
+  const { live, projectId, tenantId } = vendor
+  const { id } = await issueKey(stage.harness, vendor, { name: 'Billing' })
+  const poll = (path: string) =>
+    ask('GET', `/v1/policy/${path}project_id=${projectId}&node=api-1&features=suspended`, { token: live })
+  const { version } = (await poll('snapshot?')).body
+  await poll(`delta?since=${version}&`)
+  const visit = await stage.visit(`/app/tenants/${tenantId}`, {
+    as: await makeMember(vendor.workspaceId, 'admin'),
+  })
+  await visit.press('Suspend tenant')
+  const dialog = visit.page.getByRole('dialog')
+  await dialog.getByLabel('Reason (optional)').fill('unpaid')
+  await visit.look('tenant-suspend')
+  await dialog.getByRole('button', { name: 'Suspend tenant' }).click()
+  await visit.text('The service has suspended the tenant.')
+  await poll(`delta?since=${version + 1}&`)
+  await visit.text('The node refuses its keys, after')
+  await visit.look('tenant-suspending')
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await visit.text('Your nodes refuse every key of this tenant, live and test.')
+  await visit.look('tenant-suspended')
+  await visit.page.getByRole('link', { name: 'Billing' }).click()
+  await visit.heading('Billing')
+  await visit.page.getByText('Suspended', { exact: true }).waitFor()
+  await visit.press('Test')
+  await visit.text('Refused: Suspended tenant')
+  await visit.page.getByRole('link', { name: 'Tenants' }).click()
+  await visit.heading('Tenants')
+  await visit.page.getByText('Suspended', { exact: true }).waitFor()
+  await visit.look('tenants-suspended')
+  await visit.page.getByRole('link', { name: /^org-/ }).click()
+  await visit.press('Resume tenant')
+  await visit.page.getByRole('dialog').getByRole('button', { name: 'Resume tenant' }).click()
+  await visit.page.getByRole('button', { name: 'Suspend tenant' }).waitFor()
+  const tenant = (await ask('GET', `/v1/tenants/${tenantId}`, { token: live })).body
+  const key = (await ask('GET', `/v1/keys/${id}`, { token: live })).body
+  assert.deepEqual([tenant.suspended_at, key.disabled_at, key.revoked_at], [null, null, null])
+  await visit.leave()
+})

@@ -1,4 +1,5 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { changesOf } from '../screens/keys/key-changes.ts'
 
 /** What the palette offers to do with one thing. The page of the thing asks before it does so. */
@@ -22,8 +23,11 @@ const endSessions = {
   also: ['sessions', 'sign'],
 } as const
 
+const suspend = { act: 'suspend', label: 'Suspend', also: ['pause', 'disable', 'block'] } as const
+const resumeTenant = { act: 'resume-tenant', label: 'Resume', also: ['enable', 'unblock'] } as const
+
 export const keyActs = [edit, rotate, pause, resume, revoke] as const
-export const tenantActs = [endSessions] as const
+export const tenantActs = [suspend, resumeTenant, endSessions] as const
 export type TenantAct = (typeof tenantActs)[number]['act']
 /** What `act` in an address may say. */
 export const acts: readonly string[] = [...keyActs, ...tenantActs].map(({ act }) => act)
@@ -33,6 +37,12 @@ export const actsOnKey = (key: Key): readonly Act[] => {
   const changes = changesOf(key, key.rotated_to !== null)
   return keyActs.filter(({ act }) => changes.includes(act))
 }
+
+/** Another release of the service may not know suspensions. */
+export const actsOnTenant = ({ suspended_at }: Tenant): readonly Act[] => [
+  suspended_at ? resumeTenant : suspend,
+  endSessions,
+]
 
 /** A text that asks to do something: "revoke billing". */
 export interface Asked {

@@ -1,4 +1,5 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { useMantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
@@ -16,7 +17,8 @@ import {
   WorkspaceIcon,
 } from '../icons.tsx'
 import { useHasRole, useMe, useShownWorkspace, useSignOut, useSwitchWorkspace } from '../session/me.ts'
-import { type Act, actsOnKey, keyActs, readAsked, tenantActs } from './acts.ts'
+import { shownWorkspaceId } from '../session/workspace.ts'
+import { type Act, actsOnKey, actsOnTenant, keyActs, readAsked, tenantActs } from './acts.ts'
 import { docsAddress, places, settings } from './navigation.ts'
 import { useEnv } from './shell-route.tsx'
 
@@ -46,10 +48,13 @@ const schemes = [
 ] as const
 
 /** They need the name of a thing, which a person types behind them. */
-const toFinish: readonly Entry[] = [...keyActs, ...tenantActs].map(({ act, label, also }) => ({
+const toFinish: readonly Entry[] = [
+  ...keyActs.map(act => ({ ...act, note: 'a key' })),
+  ...tenantActs.map(act => ({ ...act, note: 'a tenant' })),
+].map(({ act, label, also, note }) => ({
   id: act,
   label: `${label} …`,
-  note: act === 'end-sessions' ? 'a tenant' : 'a key',
+  note,
   also: also.join(' '),
   Icon: ActIcon,
   run: () => {},
@@ -62,6 +67,7 @@ function useActsOfPage(): Entry[] {
   const navigate = useNavigate()
   const client = useQueryClient()
   const key = client.getQueryData<Key>(['keys', 'one', keyId])
+  const tenant = client.getQueryData<Tenant>(['tenants', 'one', shownWorkspaceId(), tenantId])
   const entryOf = ({ act, label, also }: Act, what: string): Entry => ({
     id: `${act} here`,
     label: `${label} ${what}`,
@@ -71,7 +77,7 @@ function useActsOfPage(): Entry[] {
   })
   return [
     ...(key === undefined ? [] : actsOnKey(key).map(act => entryOf(act, 'this key'))),
-    ...(tenantId === undefined ? [] : tenantActs.map(act => entryOf(act, 'this tenant'))),
+    ...(tenant === undefined ? [] : actsOnTenant(tenant).map(act => entryOf(act, 'this tenant'))),
   ]
 }
 

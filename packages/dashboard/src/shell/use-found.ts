@@ -14,7 +14,7 @@ import { stateOf, titleOf } from '../screens/keys/key-words.ts'
 import { mayBeSecret } from '../screens/keys/whole-key.ts'
 import { useHasRole } from '../session/me.ts'
 import { shownWorkspaceId } from '../session/workspace.ts'
-import { type Act, type Asked, actsOnKey, keyActs, readAsked, tenantActs } from './acts.ts'
+import { type Act, type Asked, actsOnKey, actsOnTenant, keyActs, readAsked, tenantActs } from './acts.ts'
 import type { Entry, EntryGroup } from './own-entries.ts'
 
 const waitMs = 200
@@ -149,18 +149,18 @@ const actsOfKey = (key: Key, isAsked: Asked['isAsked'], navigate: Navigate): Ent
         }),
     }))
 
-const actsOfTenant = (
-  { id, name, external_id }: Tenant,
-  isAsked: Asked['isAsked'],
-  navigate: Navigate,
-): Entry[] =>
-  tenantActs.filter(isAsked).map(({ act, label }) => ({
-    id: `${act} ${id}`,
-    label: `${label} ${name ?? external_id}`,
-    ...(name !== null && { note: external_id }),
-    Icon: ActIcon,
-    run: () => void navigate({ to: '/tenants/$tenantId', params: { tenantId: id }, search: { act } }),
-  }))
+const actsOfTenant = (tenant: Tenant, isAsked: Asked['isAsked'], navigate: Navigate): Entry[] => {
+  const { id, name, external_id } = tenant
+  return actsOnTenant(tenant)
+    .filter(isAsked)
+    .map(({ act, label }) => ({
+      id: `${act} ${id}`,
+      label: `${label} ${name ?? external_id}`,
+      ...(name !== null && { note: external_id }),
+      Icon: ActIcon,
+      run: () => void navigate({ to: '/tenants/$tenantId', params: { tenantId: id }, search: { act } }),
+    }))
+}
 
 const noteOf = (key: Key): string =>
   [key.name === null ? null : `${key.display_prefix}…`, key.env, stateOf(key).toLowerCase()]

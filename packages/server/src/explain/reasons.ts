@@ -51,6 +51,7 @@ export function reasonsOf(judged: Judged): Reason[] {
     existence(facts, asOf),
     revocation(facts, asOf),
     pause(facts, asOf),
+    suspension(facts, asOf),
     expiry(facts, asOf ?? facts.now),
     scope(judged),
     limit(judged),
@@ -91,6 +92,15 @@ function pause({ disabled_at, disabled_reason, disabled_by }: KeyFacts, asOf: Da
   return asOf !== null && disabled_at > asOf
     ? reason('disabled_key', false, `The key was paused later, ${when}`)
     : reason('disabled_key', true, `The key was paused ${when}`)
+}
+
+function suspension({ suspended_at, suspended_reason }: KeyFacts, asOf: Date | null): Reason {
+  if (suspended_at === null) return reason('suspended_tenant', false, 'The tenant is not suspended.')
+  const why = suspended_reason === null ? '' : `, with the reason "${suspended_reason}"`
+  const when = `at ${iso(suspended_at)}${why}, and all of its keys with it.`
+  return asOf !== null && suspended_at > asOf
+    ? reason('suspended_tenant', false, `The tenant was suspended later, ${when}`)
+    : reason('suspended_tenant', true, `The tenant was suspended ${when}`)
 }
 
 function expiry({ expires_at, overlap_ends_at, rotated_to }: KeyFacts, at: Date): Reason {

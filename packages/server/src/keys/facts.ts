@@ -9,6 +9,9 @@ export interface KeyFacts extends KeyRow {
   now: Date
   tenant_external_id: string
   tenant_name: string | null
+  /** When the tenant was suspended; null: it is not. */
+  suspended_at: Date | null
+  suspended_reason: string | null
   project_name: string
   /** The key's own limits, or those of the project. */
   limits: RateLimit[]

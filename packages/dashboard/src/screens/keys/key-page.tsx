@@ -1,5 +1,6 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import type { Key } from '@keyrail/contract/vendor/keys'
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { Anchor, Badge, Button, Group, Skeleton, Stack } from '@mantine/core'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -141,6 +142,25 @@ function Known({ of: key }: { readonly of: Key }) {
   )
 }
 
+function TenantLink({ id, tenant }: { readonly id: string; readonly tenant: Tenant | undefined }) {
+  const toTenant = (
+    <Anchor
+      underline="always"
+      renderRoot={props => <Link to="/tenants/$tenantId" params={{ tenantId: id }} {...props} />}
+    >
+      {tenant?.name ?? tenant?.external_id ?? id}
+    </Anchor>
+  )
+  // Another release of the service may not know suspensions.
+  if (tenant?.suspended_at == null) return toTenant
+  return (
+    <Group gap="xs" component="span">
+      {toTenant}
+      <Badge variant="default">Suspended</Badge>
+    </Group>
+  )
+}
+
 function KeyFacts({ of: key }: { readonly of: Key }) {
   const project = useQuery({
     queryKey: ['projects', 'one', key.project_id],
@@ -185,16 +205,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
         { label: 'Last used', value: <RelativeTime at={key.last_used_at} /> },
         {
           label: 'Tenant',
-          value: (
-            <Anchor
-              underline="always"
-              renderRoot={props => (
-                <Link to="/tenants/$tenantId" params={{ tenantId: key.tenant_id }} {...props} />
-              )}
-            >
-              {tenant.data?.name ?? tenant.data?.external_id ?? key.tenant_id}
-            </Anchor>
-          ),
+          value: <TenantLink id={key.tenant_id} tenant={tenant.data} />,
         },
         {
           label: 'Your id',

@@ -9,10 +9,10 @@ import { getTenant } from '../../api/tenants.ts'
 import { Facts } from '../../components/facts.tsx'
 import { DialogForm } from '../../components/form-frames.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { StopProgress } from '../../components/stop-progress.tsx'
 import { Trouble } from '../../components/trouble.tsx'
 import type { KeyDialogProps } from './edit-key.tsx'
 import { stateOf, titleOf } from './key-words.ts'
-import { StopProgress } from './stop-progress.tsx'
 
 /** What a person can do so that nodes refuse a key, in words. */
 const stops = {

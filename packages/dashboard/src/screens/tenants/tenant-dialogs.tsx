@@ -8,7 +8,7 @@ import { shownWorkspaceId } from '../../session/workspace.ts'
 
 export const nameOf = ({ name, external_id }: Tenant) => name ?? external_id
 
-interface TenantDialogProps {
+export interface TenantDialogProps {
   readonly of: Tenant
   readonly isOpen: boolean
   readonly onClose: () => void

@@ -13,13 +13,16 @@ import { writeMeta } from '../../components/meta-text.ts'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
+import { Panel } from '../../components/working.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
 import type { TenantAct } from '../../shell/acts.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
 import { useAct } from '../../shell/use-act.ts'
 import { EditTenant } from './edit-tenant.tsx'
+import { ResumeDialog, SuspendDialog } from './suspend-tenant.tsx'
 import { DeleteTenantDialog, EndSessionsDialog, nameOf } from './tenant-dialogs.tsx'
+import classes from './tenant-page.module.css'
 
 const route = getRouteApi('/shell/tenants/$tenantId')
 
@@ -45,13 +48,26 @@ export function TenantPage() {
 }
 
 function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }) {
-  const { id, external_id, meta, created_at, updated_at } = tenant
+  const { id, external_id, meta, suspended_at, suspended_reason, created_at, updated_at } = tenant
   const requests = { of: { tenant_id: id }, env: useEnv() }
   return (
     <>
+      {!suspended_at ? null : (
+        <Panel>
+          <p className={classes.suspended}>
+            <strong>Suspended.</strong> Your nodes refuse every key of this tenant, live and test.
+          </p>
+        </Panel>
+      )}
       <Section title="Facts">
         <Facts
           facts={[
+            ...(!suspended_at
+              ? []
+              : [
+                  { label: 'Suspended', value: <RelativeTime at={suspended_at} /> },
+                  { label: 'Reason', value: suspended_reason ?? 'None given' },
+                ]),
             { label: 'Your id', copied: external_id },
             { label: 'Id', copied: id },
             { label: 'Requests', value: <UsageTotal {...requests} /> },
@@ -78,6 +94,12 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
             lead="The browsers of this tenant that manage its keys inside your page."
           >
             <EndSessions tenant={tenant} />
+          </Section>
+          <Section
+            title={suspended_at ? 'Resume' : 'Suspend'}
+            lead="A suspended tenant keeps its keys as they are, and your nodes refuse them."
+          >
+            <Suspension tenant={tenant} />
           </Section>
           <Section title="Delete">
             <DeleteTenant tenant={tenant} />
@@ -123,6 +145,26 @@ function EndSessions({ tenant }: { tenant: Tenant }) {
         End all embed sessions
       </Button>
       <EndSessionsDialog of={tenant} isOpen={act === 'end-sessions'} onClose={() => setAct(null)} />
+    </>
+  )
+}
+
+function Suspension({ tenant }: { tenant: Tenant }) {
+  const [act, setAct] = useAct<TenantAct>()
+  const close = () => setAct(null)
+  return (
+    <>
+      {tenant.suspended_at ? (
+        <Button variant="default" onClick={() => setAct('resume-tenant')}>
+          Resume tenant
+        </Button>
+      ) : (
+        <Button variant="default" onClick={() => setAct('suspend')}>
+          Suspend tenant
+        </Button>
+      )}
+      <SuspendDialog of={tenant} isOpen={act === 'suspend'} onClose={close} />
+      <ResumeDialog of={tenant} isOpen={act === 'resume-tenant'} onClose={close} />
     </>
   )
 }

@@ -1,5 +1,5 @@
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
-import { Anchor, Button } from '@mantine/core'
+import { Anchor, Badge, Button, Group } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { listTenants } from '../../api/tenants.ts'
@@ -16,6 +16,7 @@ import { useList } from '../../components/use-list.ts'
 import { useHasRole } from '../../session/me.ts'
 import { useCreating } from '../../shell/use-creating.ts'
 import { CreateTenant } from './create-tenant.tsx'
+import { ResumeDialog, SuspendDialog } from './suspend-tenant.tsx'
 import { DeleteTenantDialog, EndSessionsDialog, nameOf } from './tenant-dialogs.tsx'
 
 const route = getRouteApi('/shell/tenants')
@@ -23,10 +24,13 @@ const route = getRouteApi('/shell/tenants')
 const columns: Column<Tenant>[] = [
   {
     header: 'Tenant',
-    cell: ({ id, name, external_id }) => (
-      <Anchor renderRoot={props => <Link to="/tenants/$tenantId" params={{ tenantId: id }} {...props} />}>
-        <Clip text={name ?? external_id} />
-      </Anchor>
+    cell: ({ id, name, external_id, suspended_at }) => (
+      <Group gap="xs">
+        <Anchor renderRoot={props => <Link to="/tenants/$tenantId" params={{ tenantId: id }} {...props} />}>
+          <Clip text={name ?? external_id} />
+        </Anchor>
+        {suspended_at ? <Badge variant="default">Suspended</Badge> : null}
+      </Group>
     ),
     sortBy: nameOf,
   },
@@ -53,15 +57,28 @@ const columns: Column<Tenant>[] = [
   },
 ]
 
+/** What a person wants to do with a tenant of the list. */
+interface Asking {
+  readonly tenant: Tenant
+  readonly about: keyof typeof dialogs
+}
+const dialogs = {
+  sessions: EndSessionsDialog,
+  suspend: SuspendDialog,
+  resume: ResumeDialog,
+  end: DeleteTenantDialog,
+}
+function AskedDialog({ tenant, about, onClose }: Asking & { readonly onClose: () => void }) {
+  const Dialog = dialogs[about]
+  return <Dialog of={tenant} isOpen onClose={onClose} />
+}
+
 export function Tenants() {
   const { q } = route.useSearch()
   const navigate = route.useNavigate()
   const isEditor = useHasRole('admin')
   const [isCreating, setCreating] = useCreating(isEditor)
-  const [asking, setAsking] = useState<{
-    readonly tenant: Tenant
-    readonly about: 'sessions' | 'end'
-  } | null>(null)
+  const [asking, setAsking] = useState<Asking | null>(null)
   const list = useList('tenants', listTenants, { q })
   const search = (text: string) =>
     void navigate({ search: now => ({ ...now, q: text === '' ? undefined : text }), replace: true })
@@ -97,6 +114,9 @@ export function Tenants() {
                       label: 'End all embed sessions',
                       onChoose: () => setAsking({ tenant, about: 'sessions' }),
                     },
+                    tenant.suspended_at
+                      ? { label: 'Resume tenant', onChoose: () => setAsking({ tenant, about: 'resume' }) }
+                      : { label: 'Suspend tenant', onChoose: () => setAsking({ tenant, about: 'suspend' }) },
                     {
                       label: 'Delete tenant',
                       onChoose: () => setAsking({ tenant, about: 'end' }),
@@ -108,11 +128,7 @@ export function Tenants() {
           />
         )}
       />
-      {asking === null ? null : asking.about === 'sessions' ? (
-        <EndSessionsDialog of={asking.tenant} isOpen onClose={() => setAsking(null)} />
-      ) : (
-        <DeleteTenantDialog of={asking.tenant} isOpen onClose={() => setAsking(null)} />
-      )}
+      {asking === null ? null : <AskedDialog {...asking} onClose={() => setAsking(null)} />}
       <CreateTenant isOpen={isCreating} onClose={() => setCreating(false)} />
     </PageFrame>
   )
