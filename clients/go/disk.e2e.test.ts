@@ -18,9 +18,9 @@ import { type Answered, buildDriver, startDriver } from './driver-program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'keyrail-go-disk-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
-const [project, workspace, tenant] = [0xc000, 0xd000, 0xa000].map(
+const [project, workspace, tenant, suspended] = [0xc000, 0xd000, 0xa000, 0xa001].map(
   number => `01930c3e-8f5a-7c31-9b0e-${number.toString(16).padStart(12, '0')}`,
-) as [string, string, string]
+) as [string, string, string, string]
 const wall = Date.parse('2027-01-01T00:00:00Z')
 const limits = [
   { id: 'm', limit: 100, window_ms: 60_000, algorithm: 'fixed', scope: 'tenant', newer: { 2: 'é', 1: 1e21 } },
@@ -33,6 +33,7 @@ interface HeldKey {
   expires_at: string | null
   rate_limits?: object[]
   meta: object | null
+  tenant_id: string
 }
 const keyAt = (at: number): HeldKey => ({
   key: drawKey(at % 2 === 0 ? 'kr_live_' : 'kr_test_'),
@@ -41,11 +42,13 @@ const keyAt = (at: number): HeldKey => ({
   scopes: at % 3 === 0 ? ['orders:read', 'orders:wräte'] : [],
   expires_at: at === 5 ? '2027-01-01T00:30:00.000Z' : null,
   ...(at === 7 && { rate_limits: limits }),
+  tenant_id: at === 9 ? suspended : tenant,
   meta: at === 3 ? { plan: 'gold', deep: [1, { a: null }] } : at === 4 ? null : {},
 })
 const held = Array.from({ length: 40 }, (_, at) => keyAt(at))
 const bytesOf = (digest: string) => Buffer.from(digest, 'utf16le')
 
+const features = ['external_id', 'key_meta', 'suspended']
 const body = (object: string, at: number, more: Record<string, unknown>) => ({
   object,
   workspace_id: workspace,
@@ -53,8 +56,14 @@ const body = (object: string, at: number, more: Record<string, unknown>) => ({
   env: null,
   version: 7,
   project_deleted: false,
-  features: ['external_id', 'key_meta'],
-  tenants: object === 'policy_snapshot' ? [{ tenant_id: tenant, external_id: 'acme' }] : [],
+  features,
+  tenants:
+    object === 'policy_snapshot'
+      ? [
+          { tenant_id: tenant, external_id: 'acme' },
+          { tenant_id: suspended, external_id: 'acme', suspended: true },
+        ]
+      : [],
   generated_at: new Date(at).toISOString(),
   ...more,
 })
@@ -62,7 +71,6 @@ let now = wall
 const server = createServer((asked, answer) => {
   const keys = held.map(({ key, ...rest }) => ({
     ...rest,
-    tenant_id: tenant,
     lookup_hash: toBase64(bytesOf(digestOf(key))),
   }))
   const sent = asked.url?.startsWith('/v1/policy/snapshot')
@@ -107,7 +115,7 @@ function sdkDisk(cacheDir: string, passed = 0) {
     projectId: project,
     env: 'both',
     tenantIds: [],
-    features: ['external_id', 'key_meta'],
+    features,
     service: `${url}/`,
   }
   const at = { passed }
@@ -120,17 +128,20 @@ function sdkDisk(cacheDir: string, passed = 0) {
   })
   return { cache, at }
 }
-const expected = ({ key_id, env, scopes, expires_at, rate_limits, meta }: HeldKey) => ({
-  code: 'valid',
-  key_id,
-  tenant_id: tenant,
-  env,
-  scopes,
-  expires_at: expires_at === null ? null : Date.parse(expires_at),
-  limits: rate_limits ?? null,
-  external_id: 'acme',
-  meta,
-})
+const expected = ({ key_id, tenant_id, env, scopes, expires_at, rate_limits, meta }: HeldKey) =>
+  tenant_id === suspended
+    ? { code: 'suspended_tenant' }
+    : {
+        code: 'valid',
+        key_id,
+        tenant_id,
+        env,
+        scopes,
+        expires_at: expires_at === null ? null : Date.parse(expires_at),
+        limits: rate_limits ?? null,
+        external_id: 'acme',
+        meta,
+      }
 const verdictsOf = async (node: { send(op: string, fields: Record<string, unknown>): Promise<Answered> }) => {
   const verdicts: Answered[] = []
   for (const { key } of held) verdicts.push(await node.send('verify', { key }))
@@ -147,12 +158,13 @@ test('the SDK starts from a file of the client for Go, and the other way round',
   const resumed = (await sdkDisk(first, 30_000).cache.load()) ?? assert.fail('a cold start')
   const { store } = resumed
   const { records, labels } = store
+  assert.deepEqual([...store.suspended], [suspended])
   assert.deepEqual([resumed.isFresh, resumed.isWhole, store.size], [true, true, held.length])
-  for (const { key, key_id, scopes, meta, expires_at } of held) {
+  for (const { key, key_id, tenant_id, scopes, meta, expires_at } of held) {
     const slot = store.find(digestOf(key))
     const whose: Whose & { tenantId: string } = { tenantId: records.tenantId(slot) }
     labels?.add(whose, slot)
-    assert.deepEqual(whose, { tenantId: tenant, externalId: 'acme', meta })
+    assert.deepEqual(whose, { tenantId: tenant_id, externalId: 'acme', meta })
     assert.deepEqual([records.keyId(slot), records.scopes(slot)], [key_id, scopes])
     assert.equal(records.expiresAt(slot), expires_at === null ? Infinity : Date.parse(expires_at))
     assert.ok(store.hasId(key_id))

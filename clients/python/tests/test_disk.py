@@ -45,6 +45,7 @@ class Disk(unittest.TestCase):
         store.upsert(key_of(draw_key(), 2, expires_at="2030-01-01T00:00:00.5Z"))
         store.upsert(key_of(draw_key(), 3, key_id="not a uuid", meta=None))
         store.set_tenant(TENANT, "acme")
+        store.set_suspended("beta", True)
         store.confirm(self.world.at)
         cache = self.cache()
         cache.load()
@@ -67,6 +68,7 @@ class Disk(unittest.TestCase):
                 self.assertEqual(getattr(one, name), getattr(other, name), name)
             self.assertEqual(one.limits and one.limits.text, other.limits and other.limits.text)
             self.assertEqual(other.tenant.external_id, "acme")
+        self.assertEqual(resumed.kept.store.suspended, {"beta"})
         self.world.at += 1
         resumed = self.load()
         assert resumed is not None

@@ -1051,7 +1051,8 @@ interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	cacheDir?: string | undefined;
 	/**
 	 * Decides about a key that cannot be verified (`not_ready`, `stale`, `not_held`). If it returns a `Valid` that fits
-	 * environment, scopes and expiry, the key passes. Otherwise, and by default, it is refused.
+	 * environment, scopes and expiry, and whose tenant is not known to be suspended, the key passes. Otherwise, and by default, it
+	 * is refused.
 	 */
 	onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined;
 	/** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */

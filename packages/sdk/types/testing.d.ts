@@ -60,6 +60,10 @@ interface TestKeyring extends Keyring {
 	issue(options?: TestKeyOptions): TestKey;
 	/** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */
 	revoke(key: TestKey, cause?: 'revoked' | 'disabled' | 'suspended' | 'expired' | 'deleted'): void;
+	/** Suspends a tenant: every key of it, also one issued later, is refused as `suspended_tenant` until `resumeTenant`. */
+	suspendTenant(tenantId: string): void;
+	/** Ends `suspendTenant`. */
+	resumeTenant(tenantId: string): void;
 	/**
 	 * Simulates a keyring that cannot judge. `stale`, the default: the service is away for too long. `not_ready`: no keys are
 	 * loaded. `not_held`: not all keys are held, so that an unknown one may be valid. Until `recover`.
