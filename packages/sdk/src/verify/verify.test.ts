@@ -83,34 +83,6 @@ test('a key confirmed at t is served up to t + 59,999 ms and refused from t + 60
   }
 })
 
-test('a key of a suspended tenant is refused before its expiry and its scopes are looked at', () => {
-  const { store, add, code } = setUp()
-  const [key, expired, other] = [drawKey(), drawKey(), drawKey()]
-  add(key)
-  add(expired, { keyId: id(2), expiresAt: NOW })
-  add(other, { keyId: id(3), tenantId: id(0xa001) })
-  store.setSuspended(id(0xa000), true)
-  assert.deepEqual([code(key), code(expired), code(other)], ['suspended_tenant', 'suspended_tenant', 'valid'])
-  assert.equal(code(key, { scopes: ['admin'] }), 'suspended_tenant')
-  assert.equal(code(key, { env: 'test' }), 'wrong_env')
-  store.setSuspended(id(0xa000), false)
-  assert.deepEqual([code(key), code(expired)], ['valid', 'expired_key'])
-})
-
-test('an own verdict does not let a tenant in that is known to be suspended', () => {
-  const own = { valid: true, code: 'valid', keyId: 'k', env: 'live', scopes: [], expiresAt: null } as const
-  const tenants = [id(0xa000), id(0xa001)]
-  let tenantId = ''
-  const { store, served, code } = setUp({ onUnavailable: () => ({ ...own, tenantId }) })
-  store.setSuspended(id(0xa000), true)
-  served.isPartial = true
-  const codes = tenants.map(each => {
-    tenantId = each
-    return code(drawKey())
-  })
-  assert.deepEqual(codes, ['not_held', 'valid'])
-})
-
 test('stepping the wall clock by an hour makes no key stale and keeps none fresh', () => {
   const { time, add, code } = setUp()
   const key = drawKey()
