@@ -8,7 +8,7 @@ type Meta$1 = {
 	[name: string]: unknown;
 };
 type Env = "live" | "test";
-type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.disabled" | "api_key.enabled" | "api_key.ended_deleted" | "secret_key.created" | "secret_key.updated" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
+type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "tenant.suspended" | "tenant.resumed" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.disabled" | "api_key.enabled" | "api_key.ended_deleted" | "secret_key.created" | "secret_key.updated" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
 type AuditChain = {
 	object: "audit_chain";
 	valid: boolean;
@@ -526,6 +526,7 @@ type RemovedMember = {
 type RevokedKey = Key & {
 	propagation?: {
 		acknowledged: boolean;
+/** The version of the change; of several projects the highest, and 0 without a project. */
 		version: number;
 		nodes: number;
 		nodesAcknowledged: number;
@@ -633,12 +634,26 @@ type SecurityEventList = Paging & {
 	createdBefore?: string;
 	userId?: string;
 };
+type SettledTenant = Tenant & {
+	propagation?: {
+		acknowledged: boolean;
+		version: number;
+		nodes: number;
+		nodesAcknowledged: number;
+		pending: string[];
+		waitedMs: number;
+		reason?: "nodes_unknown";
+	};
+};
 type Tenant = {
 	object: "tenant";
 	id: string;
 	externalId: string;
 	name: string | null;
 	meta: Meta$1;
+/** Since when all of its keys are refused. Null: it is not suspended. */
+	suspendedAt: string | null;
+	suspendedReason: string | null;
 	updatedAt: string;
 	createdAt: string;
 };
@@ -1461,6 +1476,13 @@ interface DisableBody {
 	/** 1 to 500 characters. */
 	reason?: string;
 }
+/** Why a tenant is suspended, and whether to wait for the nodes. */
+interface SuspendBody {
+	/** 1 to 500 characters. */
+	reason?: string;
+	/** Returns once the nodes of all projects have the suspension, and lists those that have not. */
+	wait?: boolean;
+}
 /** Why a key is revoked. */
 interface RevokeBody {
 	/** 1 to 500 characters. */
@@ -1494,6 +1516,17 @@ declare function openAdmin(): {
 		get: (id: string, options?: CallOptions) => Promise<Tenant>;
 /** `PATCH /v1/tenants/:id` */
 		update: (id: string, body: TenantUpdate, options?: CallOptions) => Promise<Tenant>;
+/** `POST /v1/tenants/:id/suspend`. Nodes refuse all keys of the tenant until it is resumed, and no key changes. */
+		suspend: (id: string, {
+			wait,
+			...body
+		}?: SuspendBody, options?: CallOptions) => Promise<SettledTenant>;
+/** `POST /v1/tenants/:id/resume`. Its keys are what they were. */
+		resume: (id: string, {
+			wait
+		}?: {
+			wait?: boolean;
+		}, options?: CallOptions) => Promise<SettledTenant>;
 /** `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request. */
 		revokeEmbedTokens: (id: string, options?: CallOptions) => Promise<EmbedTokensRevoked>;
 /** `DELETE /v1/tenants/:id`. Revokes every key of the tenant. */
@@ -1740,4 +1773,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, DisableBody, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, DisableBody, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledTenant, StoredAnswer, SuspendBody, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
