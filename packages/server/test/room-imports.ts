@@ -43,7 +43,7 @@ export const betweenRooms: Record<string, string[]> = {
     'security-events/owners',
   ],
   'security-events': [],
-  tenants: ['audit/append', 'audit/changes', 'keys/cascade', 'policy/changes'],
+  tenants: ['audit/append', 'audit/changes', 'keys/cascade', 'policy/changes', 'policy/propagation'],
   usage: ['keys/find-tenant'],
   verify: ['policy/cause', 'ratelimit/actions', 'usage/own-counts'],
   workspace: [

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { openStatementWork } from '../../test/statement-work.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
+import { writtenColumns } from '../../test/written-columns.ts'
+import { feedFeatures } from './features.ts'
+import { feedStatements } from './statements.ts'
+
+const harness = await startHarness()
+const { query } = harness
+const vendor = await makeVendor(harness)
+const { workspaceId, projectId } = vendor
+const key = await issueKey(harness, vendor)
+const work = await openStatementWork(harness)
+
+// 600 tenants with two keys each, of which some changed in the log; three are suspended, and 60 were and are deleted.
+await query(
+  `insert into tenants (workspace_id, id, external_id, created_at, updated_at, suspended_at, deleted_at)
+   select $1, gen_random_uuid(), 'org ' || n, now(), now(), case when n <= 63 then now() end,
+     case when n between 4 and 63 then now() end from generate_series(1, 600) n`,
+  [workspaceId],
+)
+const columns = await writtenColumns(query, 'api_keys')
+await query(
+  `insert into api_keys (${columns}) select ${columns} from (
+     select (jsonb_populate_record(k, jsonb_build_object('id', gen_random_uuid(), 'tenant_id', t.id,
+       'lookup_hash', '\\x' || encode(sha256((t.id::text || n)::bytea), 'hex')))).*
+     from api_keys k, tenants t, generate_series(1, 2) n where k.id = $1 and t.external_id like 'org %') copies`,
+  [key.id],
+)
+await query(
+  `insert into policy_changes (workspace_id, project_id, version, key_id, changed_at)
+   select $1, $2, 10 + row_number() over (order by id), id, now() from api_keys where workspace_id = $1 order by id limit 300`,
+  [workspaceId, projectId],
+)
+await query('update policy_heads set version = 5000 where project_id = $1', [projectId])
+await query('analyze api_keys, tenants, policy_changes, policy_tenants, policy_heads')
+
+const start = '00000000-0000-0000-0000-000000000000'
+const page = [workspaceId, projectId, start, ['live', 'test'], 5_000, 4_194_304]
+const delta = [workspaceId, projectId, 10, ['live', 'test'], null, 5_000, 4_194_304]
+const [now, before] = [feedStatements(feedFeatures), feedStatements({})]
+
+for (const mode of ['custom', 'generic'] as const) {
+  test(`a ${mode} plan for nodes of either sort reads the few suspended tenants and no further row`, async () => {
+    for (const [what, values, of] of [
+      ['snapshot', page, (all: typeof now, named: string[]) => all.snapshotPage(named, false)],
+      ['delta', delta, (all: typeof now, named: string[]) => all.changes(named)],
+    ] as const) {
+      const plain = await work(workspaceId, mode, of(before, []), values)
+      const without = await work(workspaceId, mode, of(now, []), values)
+      // Both parts of a delta that ask for suspensions read the three tenants: the condition and the cause.
+      assert.ok(without.rows <= plain.rows + 16, `${what}: ${plain.rows} rows, then ${without.plan}`)
+      if (what === 'delta') continue
+      const knowing = await work(workspaceId, mode, of(now, ['suspended']), values)
+      assert.ok(knowing.rows <= plain.rows + 16, `${what}: ${plain.rows} rows, then ${knowing.plan}`)
+    }
+  })
+}
