@@ -89,6 +89,34 @@ type BillingUsage = {
 type BillingUsageQuery = {
 	months?: number;
 };
+type BulkFailure = {
+	keyId: string;
+	code: "not_found" | "key_not_active";
+};
+type BulkOperation = {
+	object: "bulk_operation";
+	id: string;
+	action: "revoke" | "disable" | "enable";
+	status: "running" | "done";
+/** Ids of the call, or keys that the filter matched. */
+	matched: number;
+/** Keys that are now as asked for. */
+	done: number;
+	failed: number;
+	failures: BulkFailure[];
+	finishedAt: string | null;
+	createdAt: string;
+};
+type BulkPropagation = {
+	acknowledged: boolean;
+/** A node that follows several of the projects counts for each. */
+	nodes: number;
+	nodesAcknowledged: number;
+	pending: string[];
+	waitedMs: number;
+/** `nodesUnknown`: as for one key. `tooManyProjects`: keys of more than 200 projects changed, so their nodes are not counted. */
+	reason?: "nodes_unknown" | "too_many_projects";
+};
 type Cascade = {
 	state: "running" | "done";
 /** How many secret keys it has revoked. */
@@ -282,6 +310,15 @@ type Key = KeyExample & {
 	rotatedTo: string | null;
 	updatedAt: string;
 };
+type KeyCount = {
+	object: "key_count";
+/** On how many keys the action does something now. */
+	count: number;
+};
+type KeyCountBody = {
+	action: "revoke" | "disable" | "enable";
+	filter: KeyFilter;
+};
 type KeyCreate = {
 	projectId: string;
 	env: Env;
@@ -294,6 +331,102 @@ type KeyCreate = {
 	expiresAt?: string;
 	tenantId?: string;
 	externalId?: string;
+};
+type KeyExplain = {
+	/** What the customer sends. It is not stored or logged. */key: string;
+/** The address that the request comes from, IPv4 or IPv6. No rule reads it yet. */
+	ip?: string;
+/** Scopes that the request needs, compared exactly. */
+	scopes?: string[];
+/** Judges the key as of this time: creation, end, pause and expiry. Scopes are those of now, limits are left out. Default: now. */
+	at?: string;
+};
+type KeyExplainQuery = {
+	/** The address that the request comes from, IPv4 or IPv6. No rule reads it yet. */ip?: string;
+/** Scopes that the request needs, with commas between them. `POST /v1/keys/explain` takes scopes that have commas. */
+	scopes?: string[];
+	at?: string;
+};
+type KeyExplanation = {
+	object: "key_explanation";
+/** Whether a request with the key passes. */
+	accepted: boolean;
+/** The verdict: the first reason that applies, or `valid`. */
+	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
+/** The time that the key was judged for. */
+	at: string;
+/** Null: the text is no key, or no key that you can see. */
+	key: {
+		object: "api_key";
+		id: string;
+		projectId: string;
+		tenantId: string;
+		env: Env;
+		name: string | null;
+		displayPrefix: string;
+		scopes: string[];
+		meta: Meta$1;
+		rateLimits: RateLimit$1[] | null;
+		expiresAt: string | null;
+		revokedAt: string | null;
+		revokedReason: string | null;
+		disabledAt: string | null;
+		disabledReason: string | null;
+		disabledBy: "vendor" | "tenant" | null;
+		rotatedFrom: string | null;
+		rotatedTo: string | null;
+		lastUsedAt: string | null;
+		updatedAt: string;
+		createdAt: string;
+	} | null;
+	tenant: {
+		id: string;
+		externalId: string;
+		name: string | null;
+	} | null;
+	project: {
+		id: string;
+		name: string;
+	} | null;
+/** Every reason for a refusal in the order of judging, whether it applies or not. */
+	reasons: ({
+		code: "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
+/** Whether the request would be refused for this. */
+		applies: boolean;
+/** The facts, in a sentence for people. */
+		detail: string;
+	})[];
+/** What is left of the limits of the key now. Nothing is charged. Null: the counters could not be read. Empty: the key has no limits, or `at` is named. */
+	limits: ({
+		id: string;
+		limit: number;
+		windowMs: number;
+		algorithm: "sliding" | "fixed";
+		scope: "key" | "tenant";
+/** Whether the request fits this limit. */
+		allowed: boolean;
+/** How much of the limit is left after this request. */
+		remaining: number;
+/** Time until the current window ends. */
+		resetMs: number;
+	})[] | null;
+/** The servers that hold the key. Null without a key, and for a test credential, since it would reveal changes of live keys. */
+	nodes: {
+		/** Nodes of the environment that were seen within 90 s. */live: number;
+/** How many of them hold the last change of the key. */
+		current: number;
+/** The others, the furthest behind first, at most 50. */
+		behind: ({
+			node: string;
+/** The version that it holds. 0: it fetches its first snapshot. */
+			version: number;
+			seenAt: string;
+		})[];
+/** How many of them hold as many keys as they may, and so can lack this one. */
+		full: number;
+/** The version of the project at which the key last changed. */
+		version: number;
+	} | null;
 };
 type KeyExample = {
 	id: string;
@@ -310,6 +443,16 @@ type KeyExamples = {
 /** Whether there are more than `count`. */
 	capped: boolean;
 	examples: KeyExample[];
+};
+type KeyFilter = {
+	projectId?: string;
+	tenantId?: string;
+	env?: Env;
+	createdBefore?: string;
+/** Last used before this time, or created before it and never used. */
+	unusedSince?: string;
+/** Exactly this name, as `name` of the list. */
+	name?: string;
 };
 type KeyList = Paging & {
 	projectId?: string;
@@ -370,11 +513,8 @@ type KeyVerdict = {
 		windowMs: number;
 		algorithm: "sliding" | "fixed";
 		scope: "key" | "tenant";
-/** Whether the request fits this limit. */
 		allowed: boolean;
-/** How much of the limit is left after this request. */
 		remaining: number;
-/** Time until the current window ends. */
 		resetMs: number;
 	})[];
 /** Headers for your answer. Empty where no limits were checked. */
@@ -523,6 +663,12 @@ type RemovedMember = {
 	secretKeys: Descendants;
 	cascade: Cascade;
 };
+type ResumeMany = {
+	/** An id that is there twice is taken once. */ids?: string[];
+	filter?: KeyFilter;
+/** How many keys the filter matches, as `POST /v1/keys/count` says. Another number is 409 `countChanged`. */
+	expect?: number;
+};
 type RevokedKey = Key & {
 	propagation?: {
 		acknowledged: boolean;
@@ -645,6 +791,15 @@ type SettledTenant = Tenant & {
 		reason?: "nodes_unknown";
 	};
 };
+type SettledBulk = BulkOperation & {
+	propagation?: BulkPropagation;
+};
+type StopMany = {
+	/** An id that is there twice is taken once. */ids?: string[];
+	filter?: KeyFilter;
+	expect?: number;
+	reason?: string;
+};
 type Tenant = {
 	object: "tenant";
 	id: string;
@@ -716,7 +871,7 @@ type WorkspaceUpdate = {
  * Why a call of the service failed: a code of this package, a code of the service, or `http_` and the status of an answer
  * without one. A newer service may return other codes.
  */
-type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'nearly_full' | 'network_error' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
+type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'nearly_full' | 'network_error' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'count_changed' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
 /** A request field that the service rejected. */
 interface FieldFault {
 	/** Its path in body or query, such as `rateLimits.0.windowMs`. */
@@ -1471,20 +1626,13 @@ interface RotateBody {
 	/** Hours for which the predecessor stays valid, 0 to 168; 24 by default. */
 	overlapHours?: number;
 }
-/** Why a key is paused. */
-interface DisableBody {
-	/** 1 to 500 characters. */
-	reason?: string;
-}
-/** Why a tenant is suspended, and whether to wait for the nodes. */
-interface SuspendBody {
-	/** 1 to 500 characters. */
-	reason?: string;
-	/** Returns once the nodes of all projects have the suspension, and lists those that have not. */
+/** Whether a change is answered once the nodes have it. */
+interface Waiting {
+	/** Waits for the nodes, and for the last batch of many keys; at most 15 s, as the operator has set it. */
 	wait?: boolean;
 }
-/** Why a key is revoked. */
-interface RevokeBody {
+/** How a key is revoked or paused, or a tenant suspended. */
+interface StopOptions extends Waiting {
 	/** 1 to 500 characters. */
 	reason?: string;
 }
@@ -1520,7 +1668,7 @@ declare function openAdmin(): {
 		suspend: (id: string, {
 			wait,
 			...body
-		}?: SuspendBody, options?: CallOptions) => Promise<SettledTenant>;
+		}?: StopOptions, options?: CallOptions) => Promise<SettledTenant>;
 /** `POST /v1/tenants/:id/resume`. Its keys are what they were. */
 		resume: (id: string, {
 			wait
@@ -1540,6 +1688,10 @@ declare function openAdmin(): {
 		get: (id: string, options?: CallOptions) => Promise<Key>;
 /** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
 		identify: (key: string, options?: CallOptions) => Promise<Key>;
+/** `GET /v1/keys/:id/explain`. Whether nodes accept the key, and every reason why not. Charges nothing. */
+		explain: (id: string, query?: KeyExplainQuery, options?: CallOptions) => Promise<KeyExplanation>;
+/** `POST /v1/keys/explain`. The same for the key itself, also for a text that is no key of the workspace. */
+		explainText: (body: KeyExplain, options?: CallOptions) => Promise<KeyExplanation>;
 		/**
 		 * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
 		 * default, since a call without an answer may have been charged. A keyring verifies without a call.
@@ -1552,28 +1704,39 @@ declare function openAdmin(): {
 		update: (id: string, body: KeyUpdate, options?: CallOptions) => Promise<Key>;
 /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
 		rotate: (id: string, body?: RotateBody, options?: KeyedOptions) => Promise<RotatedKey>;
-		/**
-		 * `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not.
-		 */
+/** `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not. */
 		revoke: (id: string, {
 			wait,
 			...body
-		}?: RevokeBody & {
-			wait?: boolean;
-		}, options?: CallOptions) => Promise<RevokedKey>;
+		}?: StopOptions, options?: CallOptions) => Promise<RevokedKey>;
 /** `POST /v1/keys/:id/disable`. Nodes refuse the key until it is resumed. With `wait` it returns once they have the pause. */
 		disable: (id: string, {
 			wait,
 			...body
-		}?: DisableBody & {
-			wait?: boolean;
-		}, options?: CallOptions) => Promise<PausedKey>;
+		}?: StopOptions, options?: CallOptions) => Promise<PausedKey>;
 /** `POST /v1/keys/:id/enable`. Resumes a paused key, which is then what it was. */
 		enable: (id: string, {
 			wait
-		}?: {
-			wait?: boolean;
-		}, options?: CallOptions) => Promise<PausedKey>;
+		}?: Waiting, options?: CallOptions) => Promise<PausedKey>;
+/** `POST /v1/keys/revoke`. Up to 200 `ids`, or a `filter` and how many keys it is to match; batches go on after the answer. */
+		revokeMany: ({
+			wait,
+			...body
+		}: StopMany & Waiting, options?: KeyedOptions) => Promise<SettledBulk>;
+/** `POST /v1/keys/disable`. Pauses keys, named as for `revokeMany`. */
+		disableMany: ({
+			wait,
+			...body
+		}: StopMany & Waiting, options?: KeyedOptions) => Promise<SettledBulk>;
+/** `POST /v1/keys/enable`. Resumes paused keys, named as for `revokeMany`. */
+		enableMany: ({
+			wait,
+			...body
+		}: ResumeMany & Waiting, options?: KeyedOptions) => Promise<SettledBulk>;
+/** `POST /v1/keys/count`. On how many keys an action would do something: the number to `expect`. */
+		count: (body: KeyCountBody, options?: CallOptions) => Promise<KeyCount>;
+/** `GET /v1/keys/bulk/:id`. How far a change of many keys has come, for 7 days after its end. */
+		getBulk: (id: string, options?: CallOptions) => Promise<BulkOperation>;
 /** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
 		deleteEnded: (query?: EndedKeysQuery, options?: CallOptions) => Promise<EndedKeysDeleted>;
 /** `GET /v1/keys/:id/usage` */
@@ -1773,4 +1936,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, DisableBody, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledTenant, StoredAnswer, SuspendBody, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, BulkFailure, BulkOperation, BulkPropagation, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCount, KeyCountBody, KeyCreate, KeyExample, KeyExamples, KeyExplain, KeyExplainQuery, KeyExplanation, KeyFilter, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, ResumeMany, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledBulk, SettledTenant, StopMany, StopOptions, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Waiting, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
