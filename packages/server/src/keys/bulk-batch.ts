@@ -1,3 +1,4 @@
+import type { Env } from '@keyrail/contract/shared'
 import type { BulkAction, BulkFailure } from '@keyrail/contract/vendor/bulk'
 import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -22,6 +23,8 @@ export interface BatchOutcome {
   readonly failures: BulkFailure[]
   /** The projects and environments in which keys changed. */
   readonly places: string[]
+  /** Where the keys are that the caller named and can see. */
+  readonly seen: { readonly envs: readonly Env[]; readonly projectIds: readonly string[] }
 }
 
 /**
@@ -54,8 +57,9 @@ export async function changeBatch(
     else if (verdict === 'fail') failed.push(row.id)
   }
   if (changed.length > 0) write(deps, tx, order, changed, living)
+  const seen = { envs: [...new Set(found.map(row => row.env))], projectIds: projects }
   const places = [...new Set(changed.map(row => `${row.project_id} ${row.env}`))].sort()
-  if (choice !== null) return { done: changed.length, failures: [], places }
+  if (choice !== null) return { done: changed.length, failures: [], places, seen }
   const there = new Set(rows.map(row => row.id))
   const missing = ids.filter(id => !there.has(id))
   return {
@@ -65,6 +69,7 @@ export async function changeBatch(
       ...failed.map(key_id => ({ key_id, code: 'key_not_active' as const })),
     ],
     places,
+    seen,
   }
 }
 

@@ -35,6 +35,9 @@ const all: KeyChoice = { action: 'revoke', filter: {}, envs: ['live', 'test'], p
 const long = new Date(Date.now() - 100 * 86_400_000).toISOString()
 const now = new Date(Date.now() + 60_000).toISOString()
 
+const asText = (values: readonly unknown[]) =>
+  values.map(value => (value instanceof Date ? value.toISOString() : value))
+
 const counts: Record<string, [choice: Partial<KeyChoice>, index: RegExp, most: number]> = {
   'of a tenant with few keys': [{ filter: { tenant_id: other.id } }, /of_tenant/, few],
   'of a project with few keys': [{ filter: { project_id: small.id } }, /in_project/, few],
@@ -51,7 +54,7 @@ const counts: Record<string, [choice: Partial<KeyChoice>, index: RegExp, most: n
 for (const [what, [choice, index, most]] of Object.entries(counts)) {
   test(`a count ${what} reads these alone`, async () => {
     const { statement, values } = countStatement(workspaceId, { ...all, ...choice })
-    const { rows, indexes, plan } = await work(workspaceId, 'custom', statement, values)
+    const { rows, indexes, plan } = await work(workspaceId, 'custom', statement, asText(values))
     assert.ok(rows <= most, `${rows} rows\n${plan}`)
     assert.match(indexes.join(), index, plan)
   })
@@ -78,7 +81,7 @@ for (const [what, [choice, most]] of Object.entries(walks)) {
   for (const after of [null, middle]) {
     test(`a batch of ${what}, ${after === null ? 'first' : 'later'}, looks at ${most} keys`, async () => {
       const { statement, values } = walkStatement(workspaceId, { ...all, ...choice }, after, 200)
-      const { rows, indexes, plan } = await work(workspaceId, 'custom', statement, values)
+      const { rows, indexes, plan } = await work(workspaceId, 'custom', statement, asText(values))
       assert.ok(rows <= most, `${rows} rows\n${plan}`)
       assert.ok(indexes.length > 0, plan)
     })

@@ -165,9 +165,16 @@ async function changeAtOnce(
   choice: KeyChoice | null,
 ) {
   const order = { action, reason, actor: actorOf(principal), ...sightOf(principal), id, batch: 1 }
-  const none = { done: 0, failures: [], places: [] }
-  const outcome = ids.length === 0 ? none : await changeBatch(deps, tx, order, ids, choice)
-  return { ...outcome, batches: 1, finished_at: created_at }
+  const ended = { batches: 1, finished_at: created_at }
+  if (ids.length === 0) return ended
+  const { seen, ...outcome } = await changeBatch(deps, tx, order, ids, choice)
+  // Who can see all keys that were named can see what has become of them.
+  const isSeen = choice === null && seen.projectIds.length > 0
+  return {
+    ...outcome,
+    ...ended,
+    ...(isSeen && { envs: [...seen.envs], project_ids: [...seen.projectIds] }),
+  }
 }
 
 /** @throws {Refusal} `too_many_requests` when as many run as a workspace may have. */

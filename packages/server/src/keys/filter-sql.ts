@@ -113,35 +113,48 @@ export interface Walked {
 }
 
 /**
+ * The conditions that an index has: by tenant, by project, or by environment, where names and paused keys have their own. Only the
+ * indexes with revocation before the id have both in order: the primary key would read all revoked keys too.
+ */
+function walkedBy({ action, filter, envs, projectIds }: KeyChoice, mark: Mark) {
+  const { tenant_id, project_id, name } = filter
+  const order = 'is_revoked, id'
+  if (tenant_id !== undefined)
+    return { parts: '(select) one', part: `tenant_id = ${mark(tenant_id)}`, narrower: '', order }
+  const projects = project_id === undefined ? projectIds : [project_id]
+  if (projects !== null && name === undefined) {
+    const parts = `unnest(${mark(projects)}::uuid[]) p(walked_project)`
+    return { parts, part: 'project_id = p.walked_project', narrower: '', order }
+  }
+  const byEnv = {
+    parts: `unnest(${mark(envsOf(filter, envs))}::text[]) e(walked_env)`,
+    part: 'env = e.walked_env',
+  }
+  if (name !== undefined)
+    return { ...byEnv, narrower: `and name_folded = lower(left(${mark(name)}, 64) collate "C")`, order }
+  return action === 'enable'
+    ? { ...byEnv, narrower: 'and disabled_at is not null', order: 'id' }
+    : { ...byEnv, narrower: '', order }
+}
+
+/**
  * Reads the next keys behind an id. The keys are read in the order of an index, up to a number of them whatever matches, so that
  * each step takes the same time, also where few keys match.
  */
 export function walkStatement(workspaceId: string, choice: KeyChoice, after: string | null, most: number) {
-  const { filter, envs, projectIds, action } = choice
   const { values, mark } = marking(workspaceId)
   const { letters, all } = conditionsOf(choice, mark)
   const step = mark(lookedAtMax)
   const wanted = mark(most)
   const behind = after === null ? 'true' : `id > ${mark(after)}`
-  const seen = envsOf(filter, envs)
-  const projects = filter.project_id === undefined ? projectIds : [filter.project_id]
-  // The conditions that an index has: by tenant, by project, or by environment, where paused keys and names have their own.
-  const [parts, part] =
-    filter.tenant_id !== undefined
-      ? ['(select) one', `tenant_id = ${mark(filter.tenant_id)}`]
-      : projects !== null && filter.name === undefined
-        ? [`unnest(${mark(projects)}::uuid[]) p(walked_project)`, 'project_id = p.walked_project']
-        : [`unnest(${mark(seen)}::text[]) e(walked_env)`, 'env = e.walked_env']
-  const named =
-    filter.name === undefined ? '' : `and name_folded = lower(left(${mark(filter.name)}, 64) collate "C")`
-  const paused = action === 'enable' ? 'and disabled_at is not null' : ''
+  const { parts, part, narrower, order } = walkedBy(choice, mark)
   const statement = prepared(
     `keys.walk_many.${letters}${after === null ? '' : '.a'}`,
     () => `with looked as materialized (
        select found.id, found.matches from ${parts} cross join lateral (
          select id, (${all.join(' and ')}) as matches from api_keys
-         where workspace_id = $1 and not is_revoked and ${part} ${named} ${paused} and ${behind}
-         order by id limit ${step}) found
+         where workspace_id = $1 and not is_revoked and ${part} ${narrower} and ${behind}
+         order by ${order} limit ${step}) found
        order by found.id limit ${step})
      select array(select id from looked where matches order by id limit ${wanted}) as ids,
        (select id from looked order by id offset ${step} - 1 limit 1) as last`,
@@ -169,15 +182,16 @@ export type ManyRow = Pick<
 
 const findStatement = sql(
   'keys.find_many',
-  `select id, project_id from api_keys where workspace_id = $1 and id = any($2::uuid[])
+  `select id, project_id, env from api_keys where workspace_id = $1 and id = any($2::uuid[])
      and env = any($3::text[]) and ($4::uuid[] is null or project_id = any($4))`,
 )
-/** Which of the keys the caller can see, with their projects. */
+/** Which of the keys the caller can see, and where they are. */
 export const findMany = (
   tx: Tx,
   ids: readonly string[],
   { envs, projectIds }: Pick<KeyChoice, 'envs' | 'projectIds'>,
-) => tx.query<Pick<KeyRow, 'id' | 'project_id'>>(findStatement, [tx.workspaceId, ids, envs, projectIds])
+) =>
+  tx.query<Pick<KeyRow, 'id' | 'project_id' | 'env'>>(findStatement, [tx.workspaceId, ids, envs, projectIds])
 
 /**
  * Locks keys in the order of their ids. The caller locks the policy heads of their projects before.
