@@ -73,7 +73,8 @@ const walks: Record<string, [choice: Partial<KeyChoice>, most: number]> = {
     step + few,
   ],
   'the large tenant': [{ filter: { tenant_id: tenantId } }, step],
-  'a name that nearly all have': [{ filter: { name: 'Key' } }, step],
+  'a name that nearly all have': [{ filter: { name: 'Key' } }, step + few],
+  'a name that few have': [{ filter: { name: 'Rare' } }, few],
   'paused keys': [{ action: 'enable', filter: { env: 'live' } }, few],
   'a project with few keys': [{ filter: { project_id: small.id } }, few],
 }
