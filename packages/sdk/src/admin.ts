@@ -1,6 +1,7 @@
 /** The admin client: manages a workspace. */
 
 export { type Admin, createAdmin } from './admin/create.ts'
+export type { KeyCalls } from './admin/key-calls.ts'
 export type { Listing, Page } from './admin/list.ts'
 export type { AdminOptions, RotateBody, StopOptions, Waiting } from './admin/options.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'

@@ -1642,6 +1642,50 @@ interface AdminOptions extends ConnectionOptions {
 	/** How often a failed call is repeated, if repeating it is safe. 0 to 10, 2 by default. */
 	maxRetries?: number | undefined;
 }
+/** Calls on the keys of tenants. */
+interface KeyCalls {
+	/** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */
+	create(body: KeyCreate, options?: KeyedOptions): Promise<CreatedKey>;
+	/** `GET /v1/keys` */
+	list(query?: KeyList, options?: CallOptions): Listing<Key>;
+	/** `GET /v1/keys/:id` */
+	get(id: string, options?: CallOptions): Promise<Key>;
+	/** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
+	identify(key: string, options?: CallOptions): Promise<Key>;
+	/** `GET /v1/keys/:id/explain`. Whether nodes accept the key, and every reason why not. Charges nothing. */
+	explain(id: string, query?: KeyExplainQuery, options?: CallOptions): Promise<KeyExplanation>;
+	/** `POST /v1/keys/explain`. The same for the key itself, also for a text that is no key of the workspace. */
+	explainText(body: KeyExplain, options?: CallOptions): Promise<KeyExplanation>;
+	/**
+	 * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
+	 * default, since a call without an answer may have been charged. A keyring verifies without a call.
+	 */
+	verify(body: KeyVerify, options?: CallOptions): Promise<KeyVerdict>;
+	/** `PATCH /v1/keys/:id` */
+	update(id: string, body: KeyUpdate, options?: CallOptions): Promise<Key>;
+	/** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
+	rotate(id: string, body?: RotateBody, options?: KeyedOptions): Promise<RotatedKey>;
+	/** `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not. */
+	revoke(id: string, stop?: StopOptions, options?: CallOptions): Promise<RevokedKey>;
+	/** `POST /v1/keys/:id/disable`. Nodes refuse the key until it is resumed. With `wait` it returns once they have the pause. */
+	disable(id: string, stop?: StopOptions, options?: CallOptions): Promise<PausedKey>;
+	/** `POST /v1/keys/:id/enable`. Resumes a paused key, which is then what it was. */
+	enable(id: string, waiting?: Waiting, options?: CallOptions): Promise<PausedKey>;
+	/** `POST /v1/keys/revoke`. Up to 200 `ids`, or a `filter` and how many keys it is to match; batches go on after the answer. */
+	revokeMany(stop: StopMany & Waiting, options?: KeyedOptions): Promise<SettledBulk>;
+	/** `POST /v1/keys/disable`. Pauses keys, named as for `revokeMany`. */
+	disableMany(stop: StopMany & Waiting, options?: KeyedOptions): Promise<SettledBulk>;
+	/** `POST /v1/keys/enable`. Resumes paused keys, named as for `revokeMany`. */
+	enableMany(resume: ResumeMany & Waiting, options?: KeyedOptions): Promise<SettledBulk>;
+	/** `POST /v1/keys/count`. On how many keys an action would do something: the number to `expect`. */
+	count(body: KeyCountBody, options?: CallOptions): Promise<KeyCount>;
+	/** `GET /v1/keys/bulk/:id`. How far a change of many keys has come, for 7 days after its end. */
+	getBulk(id: string, options?: CallOptions): Promise<BulkOperation>;
+	/** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
+	deleteEnded(query?: EndedKeysQuery, options?: CallOptions): Promise<EndedKeysDeleted>;
+	/** `GET /v1/keys/:id/usage` */
+	usage(id: string, query?: KeyUsageQuery, options?: CallOptions): Promise<KeyUsage>;
+}
 declare function openAdmin(): {
 	projects: {
 		/** `POST /v1/projects` */create: (body: ProjectCreate, options?: KeyedOptions) => Promise<Project>;
@@ -1672,76 +1716,13 @@ declare function openAdmin(): {
 /** `POST /v1/tenants/:id/resume`. Its keys are what they were. */
 		resume: (id: string, {
 			wait
-		}?: {
-			wait?: boolean;
-		}, options?: CallOptions) => Promise<SettledTenant>;
+		}?: Waiting, options?: CallOptions) => Promise<SettledTenant>;
 /** `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request. */
 		revokeEmbedTokens: (id: string, options?: CallOptions) => Promise<EmbedTokensRevoked>;
 /** `DELETE /v1/tenants/:id`. Revokes every key of the tenant. */
 		delete: (id: string, options?: CallOptions) => Promise<DeletedTenant>;
 	};
-	keys: {
-		/** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */create: (body: KeyCreate, options?: KeyedOptions) => Promise<CreatedKey>;
-/** `GET /v1/keys` */
-		list: (query?: KeyList, options?: CallOptions) => Listing<Key>;
-/** `GET /v1/keys/:id` */
-		get: (id: string, options?: CallOptions) => Promise<Key>;
-/** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
-		identify: (key: string, options?: CallOptions) => Promise<Key>;
-/** `GET /v1/keys/:id/explain`. Whether nodes accept the key, and every reason why not. Charges nothing. */
-		explain: (id: string, query?: KeyExplainQuery, options?: CallOptions) => Promise<KeyExplanation>;
-/** `POST /v1/keys/explain`. The same for the key itself, also for a text that is no key of the workspace. */
-		explainText: (body: KeyExplain, options?: CallOptions) => Promise<KeyExplanation>;
-		/**
-		 * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
-		 * default, since a call without an answer may have been charged. A keyring verifies without a call.
-		 */
-		verify: (body: KeyVerify, {
-			maxRetries,
-			...more
-		}?: CallOptions) => Promise<KeyVerdict>;
-/** `PATCH /v1/keys/:id` */
-		update: (id: string, body: KeyUpdate, options?: CallOptions) => Promise<Key>;
-/** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
-		rotate: (id: string, body?: RotateBody, options?: KeyedOptions) => Promise<RotatedKey>;
-/** `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not. */
-		revoke: (id: string, {
-			wait,
-			...body
-		}?: StopOptions, options?: CallOptions) => Promise<RevokedKey>;
-/** `POST /v1/keys/:id/disable`. Nodes refuse the key until it is resumed. With `wait` it returns once they have the pause. */
-		disable: (id: string, {
-			wait,
-			...body
-		}?: StopOptions, options?: CallOptions) => Promise<PausedKey>;
-/** `POST /v1/keys/:id/enable`. Resumes a paused key, which is then what it was. */
-		enable: (id: string, {
-			wait
-		}?: Waiting, options?: CallOptions) => Promise<PausedKey>;
-/** `POST /v1/keys/revoke`. Up to 200 `ids`, or a `filter` and how many keys it is to match; batches go on after the answer. */
-		revokeMany: ({
-			wait,
-			...body
-		}: StopMany & Waiting, options?: KeyedOptions) => Promise<SettledBulk>;
-/** `POST /v1/keys/disable`. Pauses keys, named as for `revokeMany`. */
-		disableMany: ({
-			wait,
-			...body
-		}: StopMany & Waiting, options?: KeyedOptions) => Promise<SettledBulk>;
-/** `POST /v1/keys/enable`. Resumes paused keys, named as for `revokeMany`. */
-		enableMany: ({
-			wait,
-			...body
-		}: ResumeMany & Waiting, options?: KeyedOptions) => Promise<SettledBulk>;
-/** `POST /v1/keys/count`. On how many keys an action would do something: the number to `expect`. */
-		count: (body: KeyCountBody, options?: CallOptions) => Promise<KeyCount>;
-/** `GET /v1/keys/bulk/:id`. How far a change of many keys has come, for 7 days after its end. */
-		getBulk: (id: string, options?: CallOptions) => Promise<BulkOperation>;
-/** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
-		deleteEnded: (query?: EndedKeysQuery, options?: CallOptions) => Promise<EndedKeysDeleted>;
-/** `GET /v1/keys/:id/usage` */
-		usage: (id: string, query?: KeyUsageQuery, options?: CallOptions) => Promise<KeyUsage>;
-	};
+	keys: KeyCalls;
 	secretKeys: {
 		/** `POST /v1/secret_keys` */create: (body: SecretKeyCreate, options?: KeyedOptions) => Promise<CreatedSecretKey>;
 /** `GET /v1/secret_keys` */
@@ -1936,4 +1917,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, BulkFailure, BulkOperation, BulkPropagation, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCount, KeyCountBody, KeyCreate, KeyExample, KeyExamples, KeyExplain, KeyExplainQuery, KeyExplanation, KeyFilter, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, ResumeMany, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledBulk, SettledTenant, StopMany, StopOptions, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Waiting, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, BulkFailure, BulkOperation, BulkPropagation, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCalls, KeyCount, KeyCountBody, KeyCreate, KeyExample, KeyExamples, KeyExplain, KeyExplainQuery, KeyExplanation, KeyFilter, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, ResumeMany, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledBulk, SettledTenant, StopMany, StopOptions, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Waiting, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };

@@ -1,5 +1,5 @@
 /**
- * Manages a workspace. `calls.ts` calls a route by its name, `request.ts` sends, `list.ts` pages, `export.ts` streams,
+ * Manages a workspace. `calls.ts` calls a route by its name, `key-calls.ts` has those on keys, `request.ts` sends, `list.ts` pages, `export.ts` streams,
  * `types.ts` has the types of the contract, and `names.ts` converts their names.
  */
 
@@ -8,6 +8,7 @@ import { refuseBrowser } from '../runtime/refuse-browser.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { type Calls, createCalls } from './calls.ts'
 import { exportRows } from './export.ts'
+import { keyCalls } from './key-calls.ts'
 import type { Listing } from './list.ts'
 import type * as o from './options.ts'
 import { readAdminOptions } from './options.ts'
@@ -190,7 +191,7 @@ const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
   ): Promise<t.SettledTenant> =>
     call('POST /v1/tenants/:id/suspend', { object: 'tenant', id, query: { wait }, body, options }),
   /** `POST /v1/tenants/:id/resume`. Its keys are what they were. */
-  resume: (id: string, { wait }: { wait?: boolean } = {}, options?: CallOptions): Promise<t.SettledTenant> =>
+  resume: (id: string, { wait }: o.Waiting = {}, options?: CallOptions): Promise<t.SettledTenant> =>
     call('POST /v1/tenants/:id/resume', { object: 'tenant', id, query: { wait }, options }),
   /** `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request. */
   revokeEmbedTokens: (id: string, options?: CallOptions): Promise<t.EmbedTokensRevoked> =>
@@ -200,74 +201,6 @@ const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
     id: string,
     options?: CallOptions,
   ) => Promise<t.DeletedTenant>,
-})
-
-const keyCalls = ({ call, change, create, list, one, read }: Calls) => ({
-  /** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */
-  create: create('POST /v1/keys', 'api_key') as (
-    body: t.KeyCreate,
-    options?: KeyedOptions,
-  ) => Promise<t.CreatedKey>,
-  /** `GET /v1/keys` */
-  list: list('GET /v1/keys') as (query?: t.KeyList, options?: CallOptions) => Listing<t.Key>,
-  /** `GET /v1/keys/:id` */
-  get: one('GET /v1/keys/:id', 'api_key') as (id: string, options?: CallOptions) => Promise<t.Key>,
-  /** `POST /v1/keys/identify`. Finds a key by the key itself, also a revoked or expired one. */
-  identify: (key: string, options?: CallOptions): Promise<t.Key> =>
-    call('POST /v1/keys/identify', { object: 'api_key', body: { key }, options }),
-  /** `GET /v1/keys/:id/explain`. Whether nodes accept the key, and every reason why not. Charges nothing. */
-  explain: (id: string, query?: t.KeyExplainQuery, options?: CallOptions): Promise<t.KeyExplanation> =>
-    call('GET /v1/keys/:id/explain', { object: 'key_explanation', id, query, options }),
-  /** `POST /v1/keys/explain`. The same for the key itself, also for a text that is no key of the workspace. */
-  explainText: (body: t.KeyExplain, options?: CallOptions): Promise<t.KeyExplanation> =>
-    call('POST /v1/keys/explain', { object: 'key_explanation', body, options }),
-  /**
-   * `POST /v1/keys/verify`. Judges a key, charges its limits and counts the request; every verdict resolves. Not repeated by
-   * default, since a call without an answer may have been charged. A keyring verifies without a call.
-   */
-  verify: (body: t.KeyVerify, { maxRetries = 0, ...more }: CallOptions = {}): Promise<t.KeyVerdict> =>
-    call('POST /v1/keys/verify', { object: 'key_verdict', body, options: { ...more, maxRetries } }),
-  /** `PATCH /v1/keys/:id` */
-  update: change('PATCH /v1/keys/:id', 'api_key') as (
-    id: string,
-    body: t.KeyUpdate,
-    options?: CallOptions,
-  ) => Promise<t.Key>,
-  /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
-  rotate: (id: string, body: o.RotateBody = {}, options?: KeyedOptions): Promise<t.RotatedKey> =>
-    call('POST /v1/keys/:id/rotate', { object: 'api_key', keyed: true, id, body, options }),
-  /** `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not. */
-  revoke: (id: string, { wait, ...body }: o.StopOptions = {}, options?: CallOptions): Promise<t.RevokedKey> =>
-    call('POST /v1/keys/:id/revoke', { object: 'api_key', id, query: { wait }, body, options }),
-  /** `POST /v1/keys/:id/disable`. Nodes refuse the key until it is resumed. With `wait` it returns once they have the pause. */
-  disable: (id: string, { wait, ...body }: o.StopOptions = {}, options?: CallOptions): Promise<t.PausedKey> =>
-    call('POST /v1/keys/:id/disable', { object: 'api_key', id, query: { wait }, body, options }),
-  /** `POST /v1/keys/:id/enable`. Resumes a paused key, which is then what it was. */
-  enable: (id: string, { wait }: o.Waiting = {}, options?: CallOptions): Promise<t.PausedKey> =>
-    call('POST /v1/keys/:id/enable', { object: 'api_key', id, query: { wait }, options }),
-  /** `POST /v1/keys/revoke`. Up to 200 `ids`, or a `filter` and how many keys it is to match; batches go on after the answer. */
-  revokeMany: ({ wait, ...body }: t.StopMany & o.Waiting, options?: KeyedOptions): Promise<t.SettledBulk> =>
-    call('POST /v1/keys/revoke', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
-  /** `POST /v1/keys/disable`. Pauses keys, named as for `revokeMany`. */
-  disableMany: ({ wait, ...body }: t.StopMany & o.Waiting, options?: KeyedOptions): Promise<t.SettledBulk> =>
-    call('POST /v1/keys/disable', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
-  /** `POST /v1/keys/enable`. Resumes paused keys, named as for `revokeMany`. */
-  enableMany: ({ wait, ...body }: t.ResumeMany & o.Waiting, options?: KeyedOptions): Promise<t.SettledBulk> =>
-    call('POST /v1/keys/enable', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
-  /** `POST /v1/keys/count`. On how many keys an action would do something: the number to `expect`. */
-  count: (body: t.KeyCountBody, options?: CallOptions): Promise<t.KeyCount> =>
-    call('POST /v1/keys/count', { object: 'key_count', body, options }),
-  /** `GET /v1/keys/bulk/:id`. How far a change of many keys has come, for 7 days after its end. */
-  getBulk: (id: string, options?: CallOptions): Promise<t.BulkOperation> =>
-    call('GET /v1/keys/bulk/:id', { object: 'bulk_operation', id, options }),
-  /** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
-  deleteEnded: read('DELETE /v1/keys/ended', 'ended_keys_deletion') as (
-    query?: t.EndedKeysQuery,
-    options?: CallOptions,
-  ) => Promise<t.EndedKeysDeleted>,
-  /** `GET /v1/keys/:id/usage` */
-  usage: (id: string, query?: t.KeyUsageQuery, options?: CallOptions): Promise<t.KeyUsage> =>
-    call('GET /v1/keys/:id/usage', { object: 'key_usage', id, query, options }),
 })
 
 const secretKeyCalls = ({ call, change, create, list, one, read }: Calls) => ({

@@ -40,14 +40,14 @@ test('every write with a token of a suspended tenant is refused, and works when 
     const answer = await ask(method, `/v1/embed/keys${path}`, { token, ...(body !== undefined && { body }) })
     return [answer.status, answer.body.code]
   }
-  const writes = [
+  const writes: [string, string, object?][] = [
     ['POST', '', {}],
     ['PATCH', `/${id}`, { name: 'New' }],
     ['POST', `/${id}/rotate`, {}],
     ['POST', `/${id}/disable`, {}],
     ['POST', `/${id}/enable`],
     ['POST', `/${id}/revoke`, {}],
-  ] as const
+  ]
   for (const one of writes) assert.deepEqual(await write(...one), [403, 'insufficient_scope'], one.join(' '))
   assert.equal((await query('select from api_keys where tenant_id = $1', [vendor.tenantId])).length, 1)
   await tell(vendor, 'resume')
