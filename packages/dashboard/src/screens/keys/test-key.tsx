@@ -40,7 +40,7 @@ export function TestKey({ of: key }: { readonly of: Key }) {
           onChange={setScopes}
         />
         <Button type="submit" variant="default" loading={isBusy}>
-          Test
+          Test key
         </Button>
       </form>
       {trouble === null ? null : <Trouble error={trouble} />}
