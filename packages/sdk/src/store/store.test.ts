@@ -147,7 +147,7 @@ test('scopes in verdicts are frozen and shared', () => {
   assert.throws(() => (scopes as string[]).push('admin'), TypeError)
 })
 
-test('a tenant is suspended without a key, each change raises the revision, and clearing ends it', () => {
+test('a tenant is suspended without a key, a change raises the revision, clearing ends it', () => {
   const store = new Store(10)
   const revisions = [true, true, false, false].map(isSuspended => {
     store.setSuspended('acme', isSuspended)

@@ -136,7 +136,7 @@ export const listNextBulks = async (tx: ReadTx, most: number): Promise<UndoneBul
   }))
 
 /** How long a process has an operation to itself. Another takes it up when a process was killed so long ago. */
-export const leaseSeconds = 15
+const leaseSeconds = 15
 const takeUp = sql(
   'bulk.take_up',
   `update bulk_operations set tried_at = service_now(),

@@ -88,7 +88,7 @@ test('each verdict has its code, in the order of the contract', async () => {
   })
 })
 
-test('keys of a suspended tenant have its verdict in the order of the contract, and charge nothing', async () => {
+test('keys of a suspended tenant have its verdict in its order, and charge nothing', async () => {
   const { id } = await makeTenant(harness, vendor)
   const issue = (more = {}) => issueKey(harness, vendor, { tenant_id: id, ...more })
   const [plain, expired] = [

@@ -1,7 +1,7 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { Button, Select } from '@mantine/core'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useCallback, useState } from 'react'
+import { lazy, Suspense, useCallback, useState } from 'react'
 import { listKeys } from '../../api/keys.ts'
 import { Clip } from '../../components/clip.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
@@ -26,9 +26,11 @@ import { sayLimits, stateOf, titleOf } from './key-words.ts'
 import classes from './keys.module.css'
 import { NamedChoice } from './named-choice.tsx'
 import { NoKeys } from './no-keys.tsx'
-import { SelectedKeys } from './selected-keys.tsx'
 
 const route = getRouteApi('/shell/keys')
+
+/** Loads when a person selects a first row. */
+const SelectedKeys = lazy(async () => ({ default: (await import('./selected-keys.tsx')).SelectedKeys }))
 
 interface Changing {
   readonly key: Key
@@ -55,6 +57,9 @@ export function Keys() {
   })
   const rows = rowsOf(list)
   const selection = useSelection(JSON.stringify([env, q, status, project, tenant]))
+  // What a person does with rows goes on when the rows are no longer selected.
+  const [hasSelected, setSelected] = useState(false)
+  if (selection.ids.size > 0 && !hasSelected) setSelected(true)
   const tenantName = useNames(
     'tenants',
     rows.map(key => key.tenant_id),
@@ -76,7 +81,11 @@ export function Keys() {
       action={isEditor ? <Button onClick={() => setCreating(true)}>Create key</Button> : undefined}
     >
       <Filters filters={filters} filter={filter} />
-      {isEditor ? <SelectedKeys selection={selection} rows={rows} filters={filters} env={env} /> : null}
+      {hasSelected ? (
+        <Suspense fallback={null}>
+          <SelectedKeys selection={selection} rows={rows} filters={filters} env={env} />
+        </Suspense>
+      ) : null}
       <ListTable
         label="Keys"
         list={list}
