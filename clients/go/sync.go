@@ -161,6 +161,9 @@ func (f *follower) take(answer *feedAnswer, answeredAt, receivedAt float64) sync
 	outcome := gotUnchanged
 	if body.version != f.version || len(body.changes) > 0 {
 		outcome = gotDelta
+		// A process of before left out of these changes what it does not know: the next one that knows
+		// more brings a snapshot.
+		f.features = body.features
 	}
 	f.version = body.version
 	f.reseeds, f.stuck = 0, 0

@@ -30,7 +30,7 @@ function textsOf(schema: Schema, path: readonly string[] = []): { path: string; 
   ]
 }
 
-/** Texts of bodies that name nothing, by the last part of their path. */
+/** Texts of bodies that name nothing, by their path or its last part. */
 const others: Record<string, string> = {
   'scopes.*': 'a scope is compared, not read',
   'known_scopes.*': 'a scope is compared, not read',
@@ -46,8 +46,10 @@ const others: Record<string, string> = {
   lock_token: 'a secret',
   secret_key: 'a secret',
   key: 'a secret',
+  'filter.name': 'finds names, also older ones',
 }
-const reasonFor = (path: string) => others[/(?:[^.]+\.\*|[^.]+)$/.exec(path)?.[0] ?? '']
+const reasonFor = (path: string) =>
+  others[path] ?? others[/(?:[^.]+\.\*|[^.]+)$/.exec(path)?.[0] ?? '']
 
 const named = routes.flatMap(route => {
   const names = textsOf((route.body ?? {}) as Schema).filter(({ schema }) => schema['x-name'] === true)

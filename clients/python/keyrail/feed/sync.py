@@ -151,6 +151,10 @@ class Sync:
             self.version = answer.version
         self._report(answer.unreadable, answer.listed)
         is_new = answer.version != version or bool(answer.changes)
+        if is_new:
+            # A process of before left out of these changes what it does not know: the next one that knows
+            # more brings a snapshot.
+            self._features = answer.features
         self._reseeds = self._stuck = 0
         return self._polled("delta" if is_new else "unchanged", heard.waits)
 

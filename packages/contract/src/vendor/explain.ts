@@ -20,7 +20,7 @@ const RequestAddress = Type.String({
 const At = {
   ...Timestamp,
   description:
-    'Judges the key as of this time: creation, end, pause and expiry. Scopes are those of now, limits are left out. Default: now.',
+    'Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended and earlier scopes are in the audit log; limits are left out. Default: now.',
 } as typeof Timestamp
 
 /** A request to explain. */
@@ -86,8 +86,14 @@ export const KeyExplanation = strictObject({
   }),
   at: { ...Timestamp, description: 'The time that the key was judged for.' } as typeof Timestamp,
   key: { ...nullable(Key), description: 'Null: the text is no key, or no key that you can see.' },
-  tenant: nullable(strictObject({ id: Uuid, external_id: Type.String(), name: nullable(StoredName) })),
-  project: nullable(strictObject({ id: Uuid, name: StoredName })),
+  tenant: {
+    ...nullable(strictObject({ id: Uuid, external_id: Type.String(), name: nullable(StoredName) })),
+    description: 'Null without a key, and without the permission `tenants:read`.',
+  },
+  project: {
+    ...nullable(strictObject({ id: Uuid, name: StoredName })),
+    description: 'Null without a key, and without the permission `projects:read`.',
+  },
   reasons: Type.Array(Reason, {
     description: 'Every reason for a refusal in the order of judging, whether it applies or not.',
   }),
@@ -99,7 +105,7 @@ export const KeyExplanation = strictObject({
   nodes: {
     ...nullable(NodesOfKey),
     description:
-      'The servers that hold the key. Null without a key, and for a test credential, since it would reveal changes of live keys.',
+      'The servers that hold the key. Null without a key, without the permission `projects:read`, and for a test credential, since it would reveal changes of live keys.',
   },
 })
 export type KeyExplanation = Static<typeof KeyExplanation>

@@ -80,8 +80,10 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
   const isFinal = action === 'revoke'
   const isReady =
     counts.data !== undefined && !counts.isFetching && count > 0 && (!isFinal || typed === ask.toLowerCase())
-  const undo = () => {
-    if (action === 'disable' && counts.data?.paused === 0) offerToResume(client, of, count)
+  // As a person has agreed to them: the lists are read again while the keys change.
+  const [hadPaused, setHadPaused] = useState(true)
+  const offerUndo = ({ done }: BulkOperation, hadPaused: boolean) => {
+    if (action === 'disable' && !hadPaused && done > 0) offerToResume(client, of, done)
   }
   const refresh = () => {
     void client.invalidateQueries({ queryKey: ['keys'] })
@@ -101,7 +103,9 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
       setBegun(operation)
       onChanged?.()
       refresh()
-      if (operation.status === 'done') undo()
+      const { paused } = counts.data ?? { paused: 1 }
+      setHadPaused(paused > 0)
+      if (operation.status === 'done') offerUndo(operation, paused > 0)
     })
   }
   if (begun !== null)
@@ -109,9 +113,9 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
       <Stack gap="md">
         <ManyProgress
           of={begun}
-          onDone={() => {
+          onDone={operation => {
             refresh()
-            undo()
+            offerUndo(operation, hadPaused)
           }}
         />
         <Group justify="flex-end">

@@ -13,7 +13,7 @@ const askedMs = 1_000
 interface ManyProgressProps {
   readonly of: BulkOperation
   /** The last batch of an operation that was running is done. */
-  readonly onDone: () => void
+  readonly onDone: (operation: BulkOperation) => void
 }
 
 /** How far a change of many keys has come, asked again each second while it runs. */
@@ -29,11 +29,12 @@ export function ManyProgress({ of: begun, onDone }: ManyProgressProps) {
   const { action, status, matched, done, failed, failures } = query.data
   const isRunning = status === 'running'
   const said = useRef(begun.status === 'done')
+  const { data: operation } = query
   useEffect(() => {
     if (isRunning || said.current) return
     said.current = true
-    onDone()
-  }, [isRunning, onDone])
+    onDone(operation)
+  }, [isRunning, operation, onDone])
   return (
     <>
       <div role="status">

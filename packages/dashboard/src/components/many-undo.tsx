@@ -1,19 +1,23 @@
 import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import type { QueryClient } from '@tanstack/react-query'
-import { countKeys, enableKeys } from '../api/keys.ts'
+import { enableKeys } from '../api/keys.ts'
 import type { Many } from './many-dialog.tsx'
 import { sayDone } from './many-words.ts'
 import { textOf } from './trouble.tsx'
 
 const shownMs = 20_000
 
-/** Says in a corner that keys are paused, and offers to resume them. Before the pause, none of them was paused. */
-export function offerToResume(client: QueryClient, of: Many, count: number): void {
+/**
+ * Says in a corner that keys are paused, and offers to resume them. Before the pause, none of them was paused.
+ * @param count how many were paused: if others have paused or resumed some since, the service refuses.
+ */
+export function offerToResume(client: QueryClient, { ids, filter }: Many, count: number): void {
   const resume = async () => {
     notifications.hide(id)
     try {
-      const { done } = await enableKeys({ body: await chosen(of) })
+      const body = filter === undefined ? { ids: [...ids] } : { filter, expect: count }
+      const { done } = await enableKeys({ body })
       notifications.show({ message: done === 0 ? 'The keys are being resumed.' : sayDone('enable', done) })
     } catch (error) {
       notifications.show({ color: 'red', title: 'That did not work', message: textOf(error) })
@@ -32,11 +36,4 @@ export function offerToResume(client: QueryClient, of: Many, count: number): voi
       </Group>
     ),
   })
-}
-
-/** The number may have changed since. */
-async function chosen({ ids, filter }: Many) {
-  if (filter === undefined) return { ids: [...ids] }
-  const { count } = await countKeys({ body: { action: 'enable', filter } })
-  return { filter, expect: count }
 }

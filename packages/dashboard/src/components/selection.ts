@@ -2,6 +2,8 @@ import { useCallback, useState } from 'react'
 
 /** The rows of a list that a person has selected. */
 export interface Selection {
+  /** Names the list, with its filters. */
+  readonly list: string
   readonly ids: ReadonlySet<string>
   readonly choose: (ids: readonly string[], isChosen: boolean) => void
   readonly clear: () => void
@@ -26,5 +28,5 @@ export function useSelection(list: string): Selection {
     [list],
   )
   const clear = useCallback(() => setChosen({ of: list, ids: none }), [list])
-  return { ids: current, choose, clear }
+  return { list, ids: current, choose, clear }
 }

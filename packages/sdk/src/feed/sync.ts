@@ -139,17 +139,18 @@ export class Sync {
       return await this.#reseed({ answer, sentAt, answeredAt }, { waits, version }, signal)
     }
     if (answer.since !== version) throw badResponse('since, which is not what was asked')
-    const now = { store, features: this.#features, quota: settings }
-    if (answer.changes === null || needsSnapshot(answer, now)) {
+    const held = { store, features: this.#features, quota: settings }
+    if (answer.changes === null || needsSnapshot(answer, held))
       return await this.#reseed(await this.#page(undefined, signal), { waits, version }, signal)
-    }
     const { maxKeys } = store
     applyDelta(answer, { store, ended: this.#ended, quota: settings })
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
-    // An answer that is older than its request came from a cache, also its time. No answer confirms keys for later than its receipt.
+    // An answer older than its request came from a cache, also its time. None confirms keys for later than its receipt.
     store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
     this.#report(unreadableParts(answer.unreadable, answer.listed))
     const isNew = answer.version !== version || answer.changes.length > 0
+    // A process of before left out what it does not know: the next one that knows more brings a snapshot.
+    if (isNew) this.#features = answer.features
     this.version = answer.version
     return this.#finish(isNew ? 'delta' : 'unchanged', waits)
   }

@@ -1,4 +1,5 @@
 import type { KeyExplain, KeyExplainQuery, KeyExplanation, Reason } from '@keyrail/contract/vendor/explain'
+import type { Permission } from '@keyrail/contract/vendor/permissions'
 import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import { type KeyFacts, readKeyFacts } from '../keys/facts.ts'
@@ -76,18 +77,28 @@ async function explainFacts(
   const { id, project_id: projectId, tenant_id: tenantId, env } = facts
   const { workspaceId, reach } = principal
   const check = { workspaceId, projectId, env, keyId: id, tenantId, rules: facts.limits }
+  const maySee = (permission: Permission) =>
+    principal.permissions === null || principal.permissions.has(permission)
   const [limits, nodes] = await Promise.all([
     asOf === null ? peekLimits(deps, check, deadline) : [],
-    reach === 'test'
+    reach === 'test' || !maySee('projects:read')
       ? null
       : db.readAtOnce(workspaceId, tx => readNodesOfKey(tx, { projectId, env, keyId: id, tenantId })),
   ])
+  // What people call and note about tenants and projects needs the permissions of these.
+  const shown = {
+    ...facts,
+    ...(!maySee('tenants:read') && { suspended_reason: null, tenant_external_id: tenantId }),
+    ...(!maySee('projects:read') && { project_name: projectId }),
+  }
   return {
-    ...judge([...before, ...reasonsOf({ facts, scopes, asOf, limits })]),
+    ...judge([...before, ...reasonsOf({ facts: shown, scopes, asOf, limits })]),
     at: iso(asOf ?? facts.now),
     key: toKey(facts),
-    tenant: { id: tenantId, external_id: facts.tenant_external_id, name: facts.tenant_name },
-    project: { id: projectId, name: facts.project_name },
+    tenant: maySee('tenants:read')
+      ? { id: tenantId, external_id: facts.tenant_external_id, name: facts.tenant_name }
+      : null,
+    project: maySee('projects:read') ? { id: projectId, name: facts.project_name } : null,
     limits,
     nodes,
   }

@@ -21,7 +21,7 @@ export interface BatchOutcome {
   /** Keys that are now as asked for. */
   readonly done: number
   readonly failures: BulkFailure[]
-  /** The projects and environments in which keys changed. */
+  /** The projects and environments of the keys that changed, and of named keys that were as asked for. */
   readonly places: string[]
   /** Where the keys are that the caller named and can see. */
   readonly seen: { readonly envs: readonly Env[]; readonly projectIds: readonly string[] }
@@ -58,7 +58,9 @@ export async function changeBatch(
   }
   if (changed.length > 0) write(deps, tx, order, changed, living)
   const seen = { envs: [...new Set(found.map(row => row.env))], projectIds: projects }
-  const places = [...new Set(changed.map(row => `${row.project_id} ${row.env}`))].sort()
+  // A repeat waits for the nodes too, for which an earlier call may not have waited.
+  const settled = choice === null ? rows.filter(row => !failed.includes(row.id)) : changed
+  const places = [...new Set(settled.map(row => `${row.project_id} ${row.env}`))].sort()
   if (choice !== null) return { done: changed.length, failures: [], places, seen }
   const there = new Set(rows.map(row => row.id))
   const missing = ids.filter(id => !there.has(id))

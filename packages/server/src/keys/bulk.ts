@@ -29,9 +29,10 @@ const runningMax = 5
 const lookMs = 100
 
 export async function countMatches(
-  { db, principal }: Caller<unknown>,
+  { deps, db, principal }: Caller<Pick<KeyNeeds, 'keyTurns'>>,
   { action, filter }: KeyCountBody,
 ): Promise<KeyCount> {
+  takeTurn(deps, principal)
   const sight = sightOf(principal)
   assertSeesEnv(sight, filter)
   const count = await db.inWorkspace(principal.workspaceId, tx => {
@@ -40,6 +41,10 @@ export async function countMatches(
   })
   return { object: 'key_count', count }
 }
+
+/** @throws {Refusal} `too_many_requests` */
+const takeTurn = ({ keyTurns }: Pick<KeyNeeds, 'keyTurns'>, { kind, id, sessionId }: VendorPrincipal) =>
+  keyTurns.many.take(`${kind} ${sessionId ?? id}`)
 
 export async function getBulk(db: Db, principal: VendorPrincipal, id: string): Promise<BulkOperation> {
   const row = await db.readAtOnce(principal.workspaceId, tx => findBulk(tx, id, sightOf(principal)))
@@ -62,6 +67,7 @@ export async function changeKeys(
   wait: AbortSignal | null,
 ): Promise<Replayable> {
   const { workspaceId } = principal
+  takeTurn(deps, principal)
   const answer = await mutate(
     db,
     workspaceId,

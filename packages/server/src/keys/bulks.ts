@@ -92,29 +92,36 @@ export function openBulks({ pool, clock, makeId, randomBytes, log }: BulkParts):
   const needs = { clock, randomBytes }
   const closing = new AbortController()
 
-  const takeTurn = async (workspaceId: string, id: string): Promise<void> => {
-    if (!(await own.inWorkspace(workspaceId, tx => takeUpBulk(tx, id)))) return
+  /** @returns false when another process has it. */
+  const takeTurn = async (workspaceId: string, id: string): Promise<boolean> => {
+    if (!(await own.inWorkspace(workspaceId, tx => takeUpBulk(tx, id)))) return false
     const deadline = new Deadline(turnMs)
     let isLeft = true
     while (isLeft && !closing.signal.aborted && deadline.leftMs() > 0)
       isLeft = await own.inWorkspace(workspaceId, tx => changeNextBatch(needs, tx, id))
     if (isLeft) await own.inWorkspace(workspaceId, async tx => releaseBulk(tx, id))
+    return true
   }
   const resume = async (): Promise<void> => {
     for (;;) {
       // In no workspace: the rows belong to many workspaces, and the function shows only ids.
       const undone = await own.readAtOnce(makeId(), tx => listNextBulks(tx, foundMax))
       if (undone.length === 0) return
+      let turns = 0
       for (const { workspaceId, id } of undone) {
         if (closing.signal.aborted) return
         // One that fails keeps its lease for a while, so that the others come first.
-        await takeTurn(workspaceId, id).catch(error =>
+        const isTaken = await takeTurn(workspaceId, id).catch(error => {
           log.warn(
             { err: error, workspace_id: workspaceId, bulk_id: id },
             'a change of many keys goes on later',
-          ),
-        )
+          )
+          return false
+        })
+        if (isTaken) turns += 1
       }
+      // Where nothing can be written, the next look is soon enough.
+      if (turns === 0) return
     }
   }
 

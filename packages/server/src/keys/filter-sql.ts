@@ -13,7 +13,7 @@ export interface KeyChoice {
   readonly envs: readonly Env[]
   /** Null: all projects. */
   readonly projectIds: readonly string[] | null
-  /** Keys created later are left out; null: there are none. */
+  /** Keys that were created, or paused, later are left out; null: there are none. */
   readonly until: Date | null
 }
 
@@ -21,7 +21,8 @@ export interface KeyChoice {
 const isActive = isActiveKeySql('api_keys', '(select service_now())')
 const does: Record<BulkAction, string> = {
   revoke: isActive,
-  disable: `${isActive} and disabled_at is null`,
+  // A pause of the vendor takes the place of a tenant's, which the tenant could end.
+  disable: `${isActive} and disabled_by is distinct from 'vendor'`,
   enable: `${isActive} and disabled_at is not null`,
 }
 
@@ -51,7 +52,11 @@ function conditionsOf(
     // The index has when a key was used at the earliest, up to a week before its last use; the second condition is exact.
     add('u', `revoked_at is null and idle_since < ${time} and coalesce(last_used_at, created_at) < ${time}`)
   }
-  if (until !== null) add('l', `created_at <= ${mark(until)}`)
+  if (until !== null) {
+    const time = mark(until)
+    // Keys that are made, or paused, after the operation began are not part of it.
+    add('l', `created_at <= ${time}${action === 'enable' ? ` and disabled_at <= ${time}` : ''}`)
+  }
   return { letters, all }
 }
 

@@ -37,8 +37,8 @@ export const routes = serve(keyRoutes, {
   },
   'POST /v1/keys/count': {
     access: withinProjects(readers),
-    handle: async (_, { db, principal, body }) => ({
-      body: await countMatches({ deps: null, db, principal }, body),
+    handle: async (deps, { db, principal, body }) => ({
+      body: await countMatches({ deps, db, principal }, body),
     }),
   },
   'POST /v1/keys/revoke': {

@@ -10,6 +10,8 @@ export const identifiedAMinute = 60
  * log of the vendor and goes to every node, and a browser can send any number of requests.
  */
 export const updatedAMinute = 60
+/** How many changes and counts of many keys a credential can ask for in a minute, in one process: each is kept for days, or reads a workspace. */
+export const manyAMinute = 60
 const windowMs = 60_000
 
 /** Callers that are remembered, about 150 bytes each. */
@@ -24,6 +26,8 @@ interface Turns {
 export interface KeyTurns {
   /** By credential. */
   readonly identify: Turns
+  /** Changes and counts of many keys, by credential. */
+  readonly many: Turns
   /** By tenant, with embed tokens. */
   readonly update: Turns
 }
@@ -35,6 +39,11 @@ export function createKeyTurns(clock: Clock, processes = 1): KeyTurns {
       clock,
       partOf(identifiedAMinute, processes),
       `A credential can identify ${identifiedAMinute} keys a minute. To verify keys, use the policy feed.`,
+    ),
+    many: createTurns(
+      clock,
+      partOf(manyAMinute, processes),
+      `A credential can change or count many keys ${manyAMinute} times a minute.`,
     ),
     update: createTurns(
       clock,

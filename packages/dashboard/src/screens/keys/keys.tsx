@@ -1,7 +1,7 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { Button, Select } from '@mantine/core'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useState } from 'react'
+import { useCallback, useState } from 'react'
 import { listKeys } from '../../api/keys.ts'
 import { Clip } from '../../components/clip.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
@@ -26,11 +26,9 @@ import { sayLimits, stateOf, titleOf } from './key-words.ts'
 import classes from './keys.module.css'
 import { NamedChoice } from './named-choice.tsx'
 import { NoKeys } from './no-keys.tsx'
+import { SelectionBar } from './selection-bar.tsx'
 
 const route = getRouteApi('/shell/keys')
-
-/** Loads when a person selects a first row. */
-const SelectedKeys = lazy(async () => ({ default: (await import('./selected-keys.tsx')).SelectedKeys }))
 
 interface Changing {
   readonly key: Key
@@ -57,9 +55,6 @@ export function Keys() {
   })
   const rows = rowsOf(list)
   const selection = useSelection(JSON.stringify([env, q, status, project, tenant]))
-  // What a person does with rows goes on when the rows are no longer selected.
-  const [hasSelected, setSelected] = useState(false)
-  if (selection.ids.size > 0 && !hasSelected) setSelected(true)
   const tenantName = useNames(
     'tenants',
     rows.map(key => key.tenant_id),
@@ -81,11 +76,7 @@ export function Keys() {
       action={isEditor ? <Button onClick={() => setCreating(true)}>Create key</Button> : undefined}
     >
       <Filters filters={filters} filter={filter} />
-      {hasSelected ? (
-        <Suspense fallback={null}>
-          <SelectedKeys selection={selection} rows={rows} filters={filters} env={env} />
-        </Suspense>
-      ) : null}
+      {isEditor ? <SelectionBar selection={selection} rows={rows} filters={filters} env={env} /> : null}
       <ListTable
         label="Keys"
         list={list}

@@ -39,7 +39,8 @@ interface SelectedKeysProps {
 
 /** What a person can do with the rows that are selected, or with all keys that the filters match. */
 export function SelectedKeys({ selection, rows, filters, env }: SelectedKeysProps) {
-  const [isAll, setAll] = useState(false)
+  /** How many rows were selected when a person chose all that match. */
+  const [allOf, setAllOf] = useState(-1)
   const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly of: Many } | null>(null)
   const [isOpen, setOpen] = useState(false)
   const chosen = rows.filter(key => selection.ids.has(key.id))
@@ -56,14 +57,15 @@ export function SelectedKeys({ selection, rows, filters, env }: SelectedKeysProp
     enabled: chosen.length > 0 && counting !== undefined,
   })
   const count = all.data?.count ?? 0
-  const isWhole = isAll && ofAll.length > 0
+  // Whoever takes a row out again no longer means all.
+  const isWhole = allOf === chosen.length && ofAll.length > 0
   const manyOf = (action: BulkAction): Many | null => {
     if (isWhole) return ofAll.includes(action) ? { filter } : null
     const ids = chosen.filter(doesSomething[action]).map(key => key.id)
     return ids.length === 0 || ids.length > rowsMax ? null : { ids }
   }
   const clear = () => {
-    setAll(false)
+    setAllOf(-1)
     selection.clear()
   }
   const ask = (action: BulkAction) => {
@@ -80,7 +82,7 @@ export function SelectedKeys({ selection, rows, filters, env }: SelectedKeysProp
             {isWhole ? `All ${counted(count, 'key')} that match` : `${figure(chosen.length)} selected`}
           </p>
           {!isWhole && count > chosen.length ? (
-            <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)}>
+            <Button variant="subtle" size="compact-sm" onClick={() => setAllOf(chosen.length)}>
               Select all {figure(count)} that match
             </Button>
           ) : null}
