@@ -30,7 +30,9 @@ async function mayAsk(role: 'owner' | 'admin' | 'member', route: (typeof routes)
 const forOwners = ['listSecurityEvents', 'deleteEndedKeys', 'deleteEndedSecretKeys']
 const isForOwners = ({ operation }: { operation: string }) => forOwners.includes(operation)
 
-const isRead = ({ method }: { method: string }) => method === 'GET'
+/** A count has a filter in its body. */
+const isRead = ({ method, operation }: { method: string; operation: string }) =>
+  method === 'GET' || operation === 'countKeys'
 
 const columns = {
   reads: vendorRoutes.filter(route => isRead(route) && !isForOwners(route)),

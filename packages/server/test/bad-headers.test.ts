@@ -72,7 +72,16 @@ for (const route of bodied) {
   })
 
   test(`${nameOf(route)} treats a missing body, or an empty one of any type, as {}`, async () => {
-    const { required: names, minProperties } = route.body as { required?: string[]; minProperties?: number }
+    const {
+      required: own,
+      oneOf,
+      minProperties,
+    } = route.body as {
+      required?: string[]
+      oneOf?: { required: string[] }[]
+      minProperties?: number
+    }
+    const names = own ?? oneOf?.[0]?.required
     const required = names?.[0] ?? (minProperties === undefined ? undefined : 'body')
     for (const request of [
       {},

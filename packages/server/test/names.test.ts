@@ -48,8 +48,7 @@ const others: Record<string, string> = {
   key: 'a secret',
   'filter.name': 'finds names, also older ones',
 }
-const reasonFor = (path: string) =>
-  others[path] ?? others[/(?:[^.]+\.\*|[^.]+)$/.exec(path)?.[0] ?? '']
+const reasonFor = (path: string) => others[path] ?? others[/(?:[^.]+\.\*|[^.]+)$/.exec(path)?.[0] ?? '']
 
 const named = routes.flatMap(route => {
   const names = textsOf((route.body ?? {}) as Schema).filter(({ schema }) => schema['x-name'] === true)

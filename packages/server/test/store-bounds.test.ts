@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bulkValues, changeManyOnce } from './bulks.ts'
+import { changeManyOnce } from './bulks.ts'
 import {
   among,
   type Bound,
@@ -18,9 +18,8 @@ import {
 } from './column-bounds.ts'
 import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
-import { pauseValues } from './pauses.ts'
 import { makeMailedToken, makePerson } from './people.ts'
-import { suspensionValues } from './suspensions.ts'
+import { stopBounds } from './stop-bounds.ts'
 import {
   answerOnce,
   endOnce,
@@ -74,7 +73,7 @@ const slug = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
 const environments = ['live', 'test']
 
 const bounds: Record<string, Bound> = {
-  api_keys_disabled: bound('(disabled_at, disabled_reason, disabled_by)', pauseValues.ok, pauseValues.bad),
+  ...stopBounds,
   api_keys_env: among('env', environments),
   api_keys_lookup_hash_length: bytes('lookup_hash', 32),
   api_keys_meta_bounds: meta('meta'),
@@ -104,12 +103,6 @@ const bounds: Record<string, Bound> = {
   audit_logs_prev_hash_length: bytes('prev_hash', 32),
   audit_logs_seq: bound('seq', ['1000000'], ['0', '-1']),
   audit_logs_target_type: bound('target_type', [`'a_b'`], [`''`, `'A'`, `'a"'`]),
-  ...Object.fromEntries(
-    Object.entries(bulkValues).map(([name, [column, ok, bad]]) => [
-      `bulk_operations_${name}`,
-      bound(column, ok, bad),
-    ]),
-  ),
   credentials_digest_length: bytes('digest', 32),
   credentials_kind: among('kind', ['api_key', 'secret_key', 'session']),
   idempotency_bodies_body_bounds: bound(
@@ -232,7 +225,6 @@ const bounds: Record<string, Bound> = {
   tenants_external_id_bounds: length('external_id', 1, 200, false),
   tenants_meta_bounds: meta('meta'),
   tenants_name_bounds: length('name', 1, 200),
-  tenants_suspended: bound('(suspended_at, suspended_reason)', suspensionValues.ok, suspensionValues.bad),
   user_passwords_hash_form: bound(
     'hash',
     [`'$argon2id$v=19'`],

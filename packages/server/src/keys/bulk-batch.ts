@@ -1,11 +1,17 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { BulkAction, BulkFailure } from '@keyrail/contract/vendor/bulk'
 import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
 import { changeMany, findMany, type KeyChoice, lockMany, type ManyRow } from './filter-sql.ts'
-import type { RevokeNeeds } from './needs.ts'
 import { toTarget } from './resource.ts'
+
+/** What changing a batch needs. */
+export interface BatchNeeds {
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Buffer
+}
 
 /** What is done, by whom, and for which operation. */
 export interface BulkOrder extends Pick<KeyChoice, 'envs' | 'projectIds'> {
@@ -33,7 +39,7 @@ export interface BatchOutcome {
  * @param choice leaves out keys that have stopped to match; null: the caller named the keys, and learns what failed.
  */
 export async function changeBatch(
-  deps: RevokeNeeds,
+  deps: BatchNeeds,
   tx: Tx,
   order: BulkOrder,
   ids: readonly string[],
@@ -83,7 +89,7 @@ function judge(action: BulkAction, row: ManyRow, isLiving: boolean): 'change' | 
   return row.disabled_by === 'vendor' ? 'keep' : 'change'
 }
 
-function write(deps: RevokeNeeds, tx: Tx, order: BulkOrder, rows: ManyRow[], living: Set<string>): void {
+function write(deps: BatchNeeds, tx: Tx, order: BulkOrder, rows: ManyRow[], living: Set<string>): void {
   const { action, reason, actor } = order
   const at = deps.clock.now()
   const idsOf = (some: readonly ManyRow[]) => some.map(row => row.id)

@@ -7,7 +7,7 @@ import type { Tx } from '../platform/db/transaction.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { Logger } from '../platform/observe/log.ts'
 import { policyVersionsOf, type VersionOfChange } from '../policy/changes.ts'
-import { changeBatch } from './bulk-batch.ts'
+import { type BatchNeeds, changeBatch } from './bulk-batch.ts'
 import {
   type BulkRow,
   findBulk,
@@ -18,7 +18,6 @@ import {
   takeUpBulk,
 } from './bulk-sql.ts'
 import { walkKeyIds } from './filter-sql.ts'
-import type { RevokeNeeds } from './needs.ts'
 import { prepareWalks } from './search-sql.ts'
 
 /** Goes on with changes of many keys, in batches after the answer. */
@@ -62,7 +61,7 @@ const turnMs = 2_000
  * name who ordered it.
  * @returns false when nothing is left.
  */
-export async function changeNextBatch(deps: RevokeNeeds, tx: Tx, id: string): Promise<boolean> {
+export async function changeNextBatch(deps: BatchNeeds, tx: Tx, id: string): Promise<boolean> {
   // A deletion of the workspace waits for the batch, and the next one finds nothing.
   tx.send(holdWorkspace, [tx.workspaceId])
   const row = await lockUndoneBulk(tx, id)

