@@ -338,7 +338,7 @@ type KeyExplain = {
 	ip?: string;
 /** Scopes that the request needs, compared exactly. */
 	scopes?: string[];
-/** Judges the key as of this time: creation, end, pause and expiry. Scopes are those of now, limits are left out. Default: now. */
+/** Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended and earlier scopes are in the audit log; limits are left out. Default: now. */
 	at?: string;
 };
 type KeyExplainQuery = {
@@ -379,11 +379,13 @@ type KeyExplanation = {
 		updatedAt: string;
 		createdAt: string;
 	} | null;
+/** Null without a key, and without the permission `tenants:read`. */
 	tenant: {
 		id: string;
 		externalId: string;
 		name: string | null;
 	} | null;
+/** Null without a key, and without the permission `projects:read`. */
 	project: {
 		id: string;
 		name: string;
@@ -410,7 +412,7 @@ type KeyExplanation = {
 /** Time until the current window ends. */
 		resetMs: number;
 	})[] | null;
-/** The servers that hold the key. Null without a key, and for a test credential, since it would reveal changes of live keys. */
+/** The servers that hold the key. Null without a key, without the permission `projects:read`, and for a test credential, since it would reveal changes of live keys. */
 	nodes: {
 		/** Nodes of the environment that were seen within 90 s. */live: number;
 /** How many of them hold the last change of the key. */

@@ -166,7 +166,6 @@ const projectCalls = ({ change, create, list, one }: Calls) => ({
   ) => Listing<t.FleetNode>,
 })
 
-const embedTokensRevoke = 'POST /v1/tenants/:id/embed_tokens/revoke'
 const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
   /** `POST /v1/tenants` */
   create: create('POST /v1/tenants', 'tenant') as (
@@ -195,7 +194,12 @@ const tenantCalls = ({ call, change, create, list, one }: Calls) => ({
     call('POST /v1/tenants/:id/resume', { object: 'tenant', id, query: { wait }, options }),
   /** `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request. */
   revokeEmbedTokens: (id: string, options?: CallOptions): Promise<t.EmbedTokensRevoked> =>
-    call(embedTokensRevoke, { object: 'embed_tokens_revocation', id, body: {}, options }),
+    call('POST /v1/tenants/:id/embed_tokens/revoke', {
+      object: 'embed_tokens_revocation',
+      id,
+      body: {},
+      options,
+    }),
   /** `DELETE /v1/tenants/:id`. Revokes every key of the tenant. */
   delete: one('DELETE /v1/tenants/:id', 'tenant') as (
     id: string,

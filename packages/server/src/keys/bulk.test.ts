@@ -5,6 +5,7 @@ import { bulkStage } from '../../test/bulk-stage.ts'
 import { askFeed } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeProject, makeSecretKey, makeTenant, makeVendor, type Vendor } from '../../test/vendor.ts'
+import { manyAMinute } from './turns.ts'
 
 const harness = await startHarness()
 const { ask, query, clock } = harness
@@ -194,4 +195,38 @@ test('deletions, rotations and revocations meet a change of many keys, and all i
   ])
   for (const { status } of answers) assert.ok([200, 201, 404, 409].includes(status), String(status))
   await isWhole(vendor)
+})
+
+test('changes and counts of many keys share the turns of a credential', async () => {
+  const vendor = await makeVendor(harness)
+  const { key: token } = await makeSecretKey(harness, vendor)
+  const filter = { tenant_id: vendor.tenantId }
+  const counted = () => ask('POST', '/v1/keys/count', { token, body: { action: 'revoke', filter } })
+  for (let taken = 1; taken < manyAMinute; taken++) assert.equal((await counted()).status, 200)
+  const body = { filter, expect: 0 }
+  assert.equal((await ask('POST', '/v1/keys/revoke', { token, body })).status, 200)
+  for (const refused of [await counted(), await ask('POST', '/v1/keys/revoke', { token, body })])
+    assert.deepEqual([refused.status, refused.body.code], [429, 'too_many_requests'])
+  clock.skip(60_000)
+  assert.equal((await counted()).status, 200)
+})
+
+test('a repeat that waits, waits for nodes that have not heard of the first call', async () => {
+  const vendor = await makeVendor(harness)
+  const feed = askFeed(harness)
+  const ids = await issueMany(vendor, 2)
+  const version = await versionOf(vendor)
+  await feed(vendor, 'delta', `&node=a&since=${version}`)
+  await change(vendor, 'revoke', { ids })
+  const { body } = await ask('POST', '/v1/keys/revoke?wait=true', { token: vendor.live, body: { ids } })
+  assert.deepEqual([body.done, body.propagation.acknowledged, body.propagation.nodes], [2, false, 1])
+})
+
+test('a filter pauses what a tenant paused too, which then only the vendor resumes', async () => {
+  const vendor = await makeVendor(harness)
+  const [id = ''] = await issueMany(vendor, 1)
+  await query(`update api_keys set disabled_at = now(), disabled_by = 'tenant' where id = $1`, [id])
+  const filter = { tenant_id: vendor.tenantId }
+  assert.equal((await change(vendor, 'disable', { filter, expect: 1 })).status, 200)
+  assert.equal((await get(vendor, id)).disabled_by, 'vendor')
 })
