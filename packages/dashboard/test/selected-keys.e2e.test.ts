@@ -64,7 +64,7 @@ test('a person revokes all that match, typing how many, and sees how far it is',
   await visit.fill('Type revoke 450 keys to confirm', 'revoke 450 keys')
   await visit.look('keys-revoke-many')
   await inDialog(visit, 'Revoke 450 keys').click()
-  await visit.page.getByRole('dialog').getByText('450 keys are revoked.').waitFor()
+  await visit.page.getByRole('dialog').getByText('450 keys are revoked.', { exact: true }).waitFor()
   assert.deepEqual(await stateOf(vendor.workspaceId), { paused: 0, revoked: 450 })
   await inDialog(visit, 'Done').click()
   assert.equal(await visit.page.getByRole('button', { name: 'Resume them' }).count(), 0)

@@ -35,7 +35,7 @@ export async function countMatches(
   takeTurn(deps, principal)
   const sight = sightOf(principal)
   assertSeesEnv(sight, filter)
-  const count = await db.inWorkspace(principal.workspaceId, tx => {
+  const { count } = await db.inWorkspace(principal.workspaceId, tx => {
     prepareWalks(tx)
     return countKeys(tx, { action, filter: lowerIds(filter), ...sight, until: null })
   })
@@ -117,10 +117,16 @@ async function accept(
     finished_at: null,
   }
   const choice = filter === null ? null : { action, filter, envs, projectIds, until: null }
-  const { ids, matched } = choice === null ? distinct(named) : await findExpected(tx, choice, expect ?? 0)
+  const { ids, matched, newest } =
+    choice === null ? distinct(named) : await findExpected(tx, choice, expect ?? 0)
   const row =
     ids === null
-      ? await beginRunning(tx, { ...begun, matched })
+      ? // A key that was counted is part of it, also where the clock of its process is ahead.
+        await beginRunning(tx, {
+          ...begun,
+          matched,
+          created_at: newest !== null && newest > at ? newest : at,
+        })
       : { ...begun, matched, ...(await changeAtOnce({ deps, principal }, tx, begun, ids, choice)) }
   insertBulk(tx, row)
   return toBulk(row)
@@ -129,7 +135,7 @@ async function accept(
 /** Ids that differ by case alone are one key. */
 function distinct(named: readonly string[] = []) {
   const ids = [...new Set(named.map(id => id.toLowerCase()))]
-  return { ids, matched: ids.length }
+  return { ids, matched: ids.length, newest: null }
 }
 
 const lowerIds = (filter: KeyChoice['filter']): KeyChoice['filter'] => ({
@@ -155,12 +161,14 @@ async function findExpected(tx: Tx, choice: KeyChoice, expect: number) {
   prepareWalks(tx)
   const some = await findKeyIds(tx, choice, batchMax + 1)
   const isAll = some.length <= batchMax
-  const matched = isAll ? some.length : await countKeys(tx, choice)
+  const { count: matched, newest } = isAll
+    ? { count: some.length, newest: null }
+    : await countKeys(tx, choice)
   if (matched !== expect) {
     const message = `must be ${matched}, the number of keys that the filter matches now`
     throw new Refusal('count_changed', `expect: ${message}`, { faults: [{ path: 'expect', message }] })
   }
-  return { ids: isAll ? some : null, matched }
+  return { ids: isAll ? some : null, matched, newest }
 }
 
 async function changeAtOnce(

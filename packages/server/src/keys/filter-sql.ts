@@ -84,15 +84,20 @@ export function countStatement(workspaceId: string, choice: KeyChoice) {
   const { letters, all } = conditionsOf(choice, mark)
   const statement = prepared(
     `keys.count.${letters}`,
-    () => `select count(*)::int as count from api_keys where workspace_id = $1 and ${all.join(' and ')}`,
+    () => `select count(*)::int as count, max(greatest(created_at, disabled_at)) as newest
+     from api_keys where workspace_id = $1 and ${all.join(' and ')}`,
   )
   return { statement, values }
 }
 
-export async function countKeys(tx: ReadTx, choice: KeyChoice): Promise<number> {
+/** `newest`: when the last of them was made or paused; null where there is none. */
+export async function countKeys(
+  tx: ReadTx,
+  choice: KeyChoice,
+): Promise<{ count: number; newest: Date | null }> {
   const { statement, values } = countStatement(tx.workspaceId, choice)
-  const [row] = await tx.query<{ count: number }>(statement, values)
-  return row?.count ?? 0
+  const [row] = await tx.query<{ count: number; newest: Date | null }>(statement, values)
+  return row ?? { count: 0, newest: null }
 }
 
 /** At most `most` of the keys, in no order. */

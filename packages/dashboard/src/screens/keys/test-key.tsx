@@ -27,7 +27,9 @@ export function TestKey({ of: key }: { readonly of: Key }) {
   const test = (event: FormEvent) => {
     event.preventDefault()
     setExplanation(null)
-    void send(async () => setExplanation(await explainKey({ id: key.id, query: { scopes } })))
+    void send(async () =>
+      setExplanation(await explainKey({ id: key.id, query: scopes.length === 0 ? {} : { scopes } })),
+    )
   }
   return (
     <Section title="Test this key" lead="What your nodes answer now, and why. Nothing is charged or counted.">
