@@ -21,7 +21,8 @@ const owner = await makePerson(query, { workspaceId, role: 'owner' })
 const makeAdminKey = () => makeSecretKey(harness, { live: admin.token })
 const [usedKey, sparedKey] = [await makeAdminKey(), await makeAdminKey()]
 
-const isSafe = ({ method }: Route) => method === 'GET'
+/** A count has a filter in its body. */
+const isSafe = ({ method, operation }: Route) => method === 'GET' || operation === 'countKeys'
 /** Routes of a workspace. A person's own account is theirs in every role, so its routes are left out. */
 const ofWorkspaces = routes.filter(({ plane }) => !['open', 'codehost', 'person'].includes(plane))
 

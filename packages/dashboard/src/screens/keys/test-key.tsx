@@ -1,7 +1,7 @@
 import type { KeyExplanation, NodesOfKey, Reason } from '@keyrail/contract/vendor/explain'
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { Button, TagsInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { explainKey } from '../../api/keys.ts'
 import { getProject } from '../../api/projects.ts'
@@ -19,6 +19,7 @@ export function TestKey({ of: key }: { readonly of: Key }) {
   const [scopes, setScopes] = useState<string[]>([])
   const [explanation, setExplanation] = useState<KeyExplanation | null>(null)
   const [{ isBusy, trouble }, send] = useSending()
+  const client = useQueryClient()
   const project = useQuery({
     queryKey: ['projects', 'one', key.project_id],
     queryFn: ({ signal }) => getProject({ id: key.project_id }, { signal }),
@@ -27,9 +28,11 @@ export function TestKey({ of: key }: { readonly of: Key }) {
   const test = (event: FormEvent) => {
     event.preventDefault()
     setExplanation(null)
-    void send(async () =>
-      setExplanation(await explainKey({ id: key.id, query: scopes.length === 0 ? {} : { scopes } })),
-    )
+    void send(async () => {
+      setExplanation(await explainKey({ id: key.id, query: scopes.length === 0 ? {} : { scopes } }))
+      // The facts above may be older.
+      await client.invalidateQueries({ queryKey: ['keys', 'one', key.id] })
+    })
   }
   return (
     <Section title="Test this key" lead="What your nodes answer now, and why. Nothing is charged or counted.">
@@ -56,7 +59,7 @@ function Explained({ explanation }: { readonly explanation: KeyExplanation }) {
   const first = reasons.find(({ applies }) => applies)
   return (
     <>
-      <Panel>
+      <Panel isFault={!accepted}>
         <p className={classes.verdict}>
           <strong>
             {accepted || code === 'valid' ? 'Accepted' : `Refused: ${refusalWords[code as Reason['code']]}`}
