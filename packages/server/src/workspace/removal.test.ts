@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { changeManyOnce } from '../../test/bulks.ts'
 import { bootstrapToken, startHarness } from '../../test/harness.ts'
 import { until } from '../../test/until.ts'
 import { answerOnce, endOnce, issueKey, leakOnce, makeVendor, spendOnce, useOnce } from '../../test/vendor.ts'
@@ -50,6 +51,7 @@ describe('removing a workspace for good', () => {
       await useOnce(house, vendor)
       await leakOnce(house, vendor)
       await endOnce(house, vendor)
+      await changeManyOnce(house, vendor)
       const key = await issueKey(house, vendor)
       await house.ask('POST', `/v1/keys/${key.id}/rotate`, {
         token: vendor.live,
