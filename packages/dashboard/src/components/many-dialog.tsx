@@ -83,7 +83,7 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
   // As a person has agreed to them: the lists are read again while the keys change.
   const [hadPaused, setHadPaused] = useState(true)
   const offerUndo = ({ done }: BulkOperation, hadPaused: boolean) => {
-    if (action === 'disable' && !hadPaused && done > 0) offerToResume(client, of, done)
+    if (action === 'disable' && !hadPaused && done > 0) offerToResume(client, once, of, done)
   }
   const refresh = () => {
     void client.invalidateQueries({ queryKey: ['keys'] })
