@@ -113,6 +113,7 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
       least: 'admin',
       call: ['POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`],
     },
+    { name: 'Suspend tenant', least: 'admin', call: ['POST', `/v1/tenants/${tenantId}/suspend`, {}] },
     {
       name: 'Pause all keys',
       least: 'admin',
@@ -200,7 +201,7 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
 
 /** Controls that read, search, copy or choose what the page shows. */
 const reading =
-  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Actions for .*|Action|Kind|From|To|Environment|Framework of your server|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
+  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Actions for .*|Action|Kind|From|To|Environment|Framework of your server|Test key|Scopes that the request needs \(optional\)|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
 
 async function ready(page: Page): Promise<void> {
   await page.locator('main h1').waitFor()
