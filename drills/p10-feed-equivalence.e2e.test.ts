@@ -13,27 +13,43 @@ test(`after a poll a node holds the service’s policy, whatever happened (seeds
   assert.deepEqual(broken, [])
   assert.equal(ended, sample.cycles)
   const expected = ['unchanged', 'delta', 'snapshot', 'snapshot of several pages', 'network_error']
-  assert.ok(tally.has('restart from disk'))
+  for (const kind of ['restart from disk', 'pause', 'suspend', 'endSuspension', 'changeSome', 'changeAll'])
+    assert.ok(tally.has(kind), `nothing was done by ${kind}`)
   for (const outcome of expected) assert.ok(tally.has(`→ ${outcome}`), `no poll ended in ${outcome}`)
 })
 
-test('the drill detects a feed that forgets revocations, and names the seed', async () => {
-  const onAnswer = (text: string) => {
-    const body = JSON.parse(text)
-    return JSON.stringify({
+const forgers = {
+  'revocations, and names the seed': {
+    forge: ({ changes, ...body }: Answer) => ({
       ...body,
-      ...(body.changes && {
-        changes: body.changes.filter(({ change }: { change: string }) => change !== 'tombstone'),
-      }),
+      ...(changes && { changes: changes.filter(({ change }) => change !== 'tombstone') }),
+    }),
+    found: /^seed \d+, command \d+ \(poll.*still holds key/m,
+  },
+  suspensions: {
+    forge: ({ tenants, ...body }: Answer) => ({
+      ...body,
+      ...(tenants && { tenants: tenants.map(({ suspended: _, ...tenant }) => tenant) }),
+    }),
+    found: /judges key \S+ valid instead of suspended_tenant/,
+  },
+}
+interface Answer {
+  changes?: { change: string }[]
+  tenants?: { suspended?: boolean }[]
+}
+
+for (const [what, { forge, found }] of Object.entries(forgers)) {
+  test(`the drill detects a feed that forgets ${what}`, async () => {
+    const onAnswer = (text: string) => JSON.stringify(forge(JSON.parse(text)))
+    const { broken } = await runSeeds({
+      ...sample,
+      cycles: 10,
+      commands: 40,
+      first: 1,
+      tally: new Map(),
+      onAnswer,
     })
-  }
-  const { broken } = await runSeeds({
-    ...sample,
-    cycles: 10,
-    commands: 40,
-    first: 1,
-    tally: new Map(),
-    onAnswer,
+    assert.match(broken.join('\n'), found)
   })
-  assert.match(broken.join('\n'), /^seed \d+, command \d+ \(poll.*still holds key/m)
-})
+}

@@ -12,6 +12,8 @@ const codeBy: Readonly<Record<string, RefusalCode>> = {
   revoked: 'revoked_key',
   expired: 'expired_key',
   deleted: 'revoked_key',
+  disabled: 'disabled_key',
+  suspended: 'suspended_tenant',
 }
 
 /** When each key of a node's records ends, by id, past ends included; Infinity: never. */

@@ -119,6 +119,30 @@ const kinds = {
     return send(world, 'DELETE', `/v1/tenants/${id}`)
   },
   deleteProject: (world: FeedWorld) => send(world, 'DELETE', `/v1/projects/${world.projects[0]}`),
+  pause: (world: FeedWorld) => send(world, 'POST', `/v1/keys/${world.random.pick(world.keys)}/disable`),
+  resume: (world: FeedWorld) => send(world, 'POST', `/v1/keys/${world.random.pick(world.keys)}/enable`),
+  suspend: (world: FeedWorld) =>
+    send(world, 'POST', `/v1/tenants/${world.random.pick(world.tenants)}/suspend`),
+  endSuspension: (world: FeedWorld) =>
+    send(world, 'POST', `/v1/tenants/${world.random.pick(world.tenants)}/resume`),
+  changeSome: (world: FeedWorld) => {
+    const { random, keys } = world
+    const ids = keys.filter(() => random.integer(3) === 0).slice(0, 4)
+    return send(world, 'POST', `/v1/keys/${bulkOf(random)}`, {
+      ids: ids.length > 0 ? ids : [random.pick(keys)],
+    })
+  },
+  changeAll: async (world: FeedWorld) => {
+    const { random, projects, tenants } = world
+    const action = bulkOf(random)
+    const filter = {
+      project_id: projects[0],
+      tenant_id: random.pick(tenants),
+      env: random.pick(['live', 'test']),
+    }
+    const { body } = await send(world, 'POST', '/v1/keys/count', { action, filter })
+    return send(world, 'POST', `/v1/keys/${action}`, { filter, expect: body.count })
+  },
 } satisfies Record<string, (world: FeedWorld) => Promise<Answer>>
 
 export type MutationKind = keyof typeof kinds
@@ -135,7 +159,15 @@ const weights: Record<MutationKind, number> = {
   defaults: 3,
   deleteTenant: 1.5,
   deleteProject: 0,
+  pause: 6,
+  resume: 5,
+  suspend: 3,
+  endSuspension: 4,
+  changeSome: 3,
+  changeAll: 3,
 }
+
+const bulkOf = (random: Seeded) => random.weighted({ disable: 4, enable: 4, revoke: 1 })
 
 const remember = ({ keys, issued }: FeedWorld, { body }: Answer) => {
   keys.push(body.id)

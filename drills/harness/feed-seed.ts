@@ -184,8 +184,8 @@ class SeedRun {
   }
 
   #break(node: FeedNode, what: string): void {
-    const { name, env, tenantIds } = node.options
-    const sight = `env ${env}, ${tenantIds.length === 0 ? 'all' : tenantIds.length} tenants`
+    const { name, env, tenantIds, lacks } = node.options
+    const sight = `env ${env}, ${tenantIds.length === 0 ? 'all' : tenantIds.length} tenants, lacks ${lacks}`
     this.broken.push(
       `seed ${this.#seed}, command ${this.#step} (${this.#command}): node ${name} (${sight}) at version ${node.version} ${what}`,
     )
@@ -206,6 +206,7 @@ function makeNode(
     token: isTest ? house.testToken : house.scene.live,
     env: isTest ? 'test' : random.pick(['live', 'test', 'both', 'both']),
     tenantIds: random.pick([[], [], some, [...some, randomUUID()]]),
+    lacks: random.pick([[], [], ['suspended']]),
     ...(onAnswer !== undefined && { onAnswer }),
   })
 }

@@ -14,7 +14,9 @@ interface KeyRow {
   /** Milliseconds since 1970. */
   expires_at: number | null
   revoked: boolean
+  disabled: boolean
   tenant_deleted: boolean
+  tenant_suspended: boolean
 }
 
 /** A project at one moment: all its keys, usable or not. */
@@ -32,7 +34,8 @@ const readProject = `
        'id', k.id, 'tenant_id', k.tenant_id, 'env', k.env, 'digest', encode(k.lookup_hash, 'base64'),
        'scopes', to_json(k.scopes), 'rate_limits', k.rate_limits,
        'expires_at', floor(extract(epoch from k.expires_at) * 1000),
-       'revoked', k.revoked_at is not null, 'tenant_deleted', t.deleted_at is not null)), '[]')
+       'revoked', k.revoked_at is not null, 'disabled', k.disabled_at is not null,
+       'tenant_deleted', t.deleted_at is not null, 'tenant_suspended', t.suspended_at is not null)), '[]')
      from api_keys k join tenants t on t.id = k.tenant_id where k.project_id = p.id) as keys
   from projects p join policy_heads h on h.project_id = p.id where p.id = $1`
 
@@ -45,6 +48,8 @@ export interface Sight {
   env: 'live' | 'test' | 'both'
   /** Empty: the whole project. */
   tenantIds: readonly string[]
+  /** Features of the feed that the node does not know, as one of an earlier release. */
+  lacks?: readonly string[]
 }
 
 const isSeen = (key: KeyRow, { env, tenantIds }: Sight) =>
@@ -56,17 +61,28 @@ const isGone = (truth: Truth, key: KeyRow) => truth.deleted || key.tenant_delete
 export const goneKeys = (truth: Truth): string[] =>
   truth.keys.filter(key => isGone(truth, key)).map(key => key.id)
 
+/** Not paused, and the node can tell when its tenant is suspended. Expired keys count. */
+const isSent = (truth: Truth, key: KeyRow, sight: Sight) =>
+  isSeen(key, sight) &&
+  !isGone(truth, key) &&
+  !key.disabled &&
+  !(key.tenant_suspended && sight.lacks?.includes('suspended'))
+
 /** How many keys a snapshot may have, including expired keys that were not changed since. */
 export const countLasting = (truth: Truth, sight: Sight): number =>
-  truth.keys.filter(key => isSeen(key, sight) && !isGone(truth, key)).length
+  truth.keys.filter(key => isSent(truth, key, sight)).length
 
-/** The keys that may be used now, by id, each in one line of text. */
-export function usableKeys(truth: Truth, sight: Sight, now: number): Map<string, string> {
-  const usable = truth.keys.filter(
-    key => isSeen(key, sight) && !isGone(truth, key) && (key.expires_at === null || key.expires_at > now),
+/** The keys of suspended tenants. A node that knows suspensions holds them, and refuses them. */
+export const suspendedKeys = (truth: Truth): ReadonlySet<string> =>
+  new Set(truth.keys.filter(key => key.tenant_suspended && !isGone(truth, key)).map(({ id }) => id))
+
+/** The keys that a node holds now, by id, each in one line of text. They may be used, but for those of suspended tenants. */
+export function sentKeys(truth: Truth, sight: Sight, now: number): Map<string, string> {
+  const sent = truth.keys.filter(
+    key => isSent(truth, key, sight) && (key.expires_at === null || key.expires_at > now),
   )
   return new Map(
-    usable.map(key => [
+    sent.map(key => [
       key.id,
       lineOf({
         ...key,

@@ -3,7 +3,7 @@ import type { Seeded } from '../../packages/server/test/seeded.ts'
 import type { FeedHouse } from './feed-house.ts'
 import type { FeedWorld } from './feed-mutations.ts'
 import { FeedNode } from './feed-node.ts'
-import { differences, readTruth, type Truth, usableKeys } from './feed-truth.ts'
+import { differences, readTruth, sentKeys, type Truth } from './feed-truth.ts'
 import { NewerService, withoutNewerRule } from './newer-service.ts'
 
 const whole = { env: 'both', tenantIds: [] } as const
@@ -44,7 +44,7 @@ export class NewerMeeting {
 
   /** The service sends in known words what could not be read. */
   async sayAgain(truth: Truth): Promise<string[]> {
-    const usable = usableKeys(truth, whole, this.#house.now())
+    const usable = sentKeys(truth, whole, this.#house.now())
     const again = [...this.#service.unread].filter(id => usable.has(id))
     for (const id of again) {
       const scopes = [`again-${this.#random.integer(1_000_000)}`]
@@ -77,7 +77,7 @@ export class NewerMeeting {
   /** A key that could not be read is missing; every other one is there, whole, with the rules that it was sent with. */
   #heldWrong(truth: Truth): string[] {
     const { unread, ruled } = this.#service
-    const due = new Map([...usableKeys(truth, whole, this.#house.now())].filter(([id]) => !unread.has(id)))
+    const due = new Map([...sentKeys(truth, whole, this.#house.now())].filter(([id]) => !unread.has(id)))
     const held = new Map<string, string>()
     const wrong: string[] = []
     for (const [id, stored] of this.#node.held(truth)) {

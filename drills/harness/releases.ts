@@ -3,7 +3,7 @@ import { startDrillCluster } from './cluster.ts'
 import { type FeedHouse, openFeedHouse } from './feed-house.ts'
 import { makeFeedWorld, mutateWorld, pickMutation } from './feed-mutations.ts'
 import { FeedNode } from './feed-node.ts'
-import { countLasting, readTruth, usableKeys } from './feed-truth.ts'
+import { countLasting, readTruth, sentKeys } from './feed-truth.ts'
 import { NewerMeeting } from './newer-releases.ts'
 import { OldClient } from './old-client.ts'
 
@@ -43,7 +43,7 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
   const random = seeded(seed)
   const world = await makeFeedWorld(house, random)
   const projectId = world.projects[0] ?? ''
-  const whole = { env: 'both', tenantIds: [] } as const
+  const whole = { env: 'both', tenantIds: [], lacks: ['suspended'] } as const
   const old = new OldClient(house, projectId)
   const fresh = new FeedNode(house, {
     name: `new-${seed}`,
@@ -64,7 +64,7 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
     if (random.integer(3) === 0) await house.advance(1_800_000)
     if (random.integer(2) === 0) continue
     const truth = await readTruth(house.client, projectId)
-    const usable = [...usableKeys(truth, whole, house.now()).keys()].sort().join()
+    const usable = [...sentKeys(truth, whole, house.now()).keys()].sort().join()
     const mayRefuse = countLasting(truth, whole) > bounds.policyMaxWholeKeys
     const tell = (what: string) => broken.push(`seed ${seed}, step ${step}: ${what}`)
 
