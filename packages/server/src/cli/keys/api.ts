@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { KeyExplain, KeyExplainQuery, KeyExplanation } from '@keyrail/contract/vendor/explain'
+import type { PausedKey, RevokedKey } from '@keyrail/contract/vendor/keys'
 import { checkout } from '../../platform/host/reach.ts'
 import { CommandFailed } from '../failure.ts'
 
@@ -16,11 +17,20 @@ export type Given<T> = T extends readonly (infer Item)[]
     ? { [Name in keyof T as Camel<Name>]: Given<T[Name]> }
     : T
 
+/** How a key is revoked, paused or resumed. */
+export interface Settling {
+  readonly reason?: string
+  readonly wait?: boolean
+}
+
 /** The part of the SDK's admin client that these commands use. */
 export interface KeysApi {
   readonly keys: {
     explain(id: string, query: KeyExplainQuery): Promise<Given<KeyExplanation>>
     explainText(body: KeyExplain): Promise<Given<KeyExplanation>>
+    revoke(id: string, how: Settling): Promise<Given<RevokedKey>>
+    disable(id: string, how: Settling): Promise<Given<PausedKey>>
+    enable(id: string, how: Settling): Promise<Given<PausedKey>>
   }
 }
 

@@ -75,3 +75,25 @@ test('what is missing or wrong is said, and ends with 1', async () => {
     assert.ok(!err.includes(made.key) && !err.includes(secretKey))
   }
 })
+
+const settle = (...args: string[]) =>
+  installation.start(['keys', ...args], { KEYRAIL_URL: service.url, KEYRAIL_SECRET_KEY: secretKey }).ended
+
+test('a key is paused, resumed and revoked by its id, and a repeat changes nothing', async () => {
+  const paused = await settle('disable', made.id, '--reason', 'unpaid', '--wait')
+  assert.equal(paused.code, 0, paused.err)
+  assert.match(paused.out, /^paused kr_live_\S+…, live, /)
+  assert.match(paused.out, /^0 of 0 live nodes have the change\.$/m)
+  assert.match((await explain(made.id)).out, /^refused: disabled_key at /)
+  assert.match((await settle('enable', made.id)).out, /^resumed /)
+  assert.match((await explain(made.id)).out, /^accepted at /)
+  const revoked = await settle('revoke', made.id, '--json')
+  const at = JSON.parse(revoked.out).revokedAt
+  assert.match(at, /^\d{4}-/)
+  assert.equal(JSON.parse((await settle('revoke', made.id, '--reason', 'again', '--json')).out).revokedAt, at)
+  const late = await settle('enable', made.id)
+  assert.deepEqual([late.code, late.out], [1, ''])
+  assert.match(late.err, /409 key_not_active/)
+  assert.match((await settle('revoke', 'all')).err, /^Error: Name the id of a key\./m)
+  assert.match((await settle('enable', made.id, '--reason', 'x')).err, /unknown option/)
+})
