@@ -10,6 +10,7 @@ import { Loaded } from './loaded.tsx'
 import { ManyProgress } from './many-progress.tsx'
 import { offerToResume } from './many-undo.tsx'
 import { manyWords, sayMany } from './many-words.ts'
+import { ReasonField } from './reason-field.tsx'
 import { useOnce } from './use-once.ts'
 import { useSending } from './use-sending.ts'
 
@@ -172,16 +173,7 @@ const ManyFields = ({ action, counts, ask, reason, onReason, typed, onTyped }: M
       )}
     </Loaded>
     <p>{manyWords[action].lead}</p>
-    {action === 'enable' ? null : (
-      <TextInput
-        data-autofocus
-        label="Reason (optional)"
-        maxLength={500}
-        autoComplete="off"
-        value={reason}
-        onChange={event => onReason(event.currentTarget.value)}
-      />
-    )}
+    {action === 'enable' ? null : <ReasonField value={reason} onChange={onReason} />}
     {action === 'revoke' && (counts.data?.count ?? 0) > 0 ? (
       <TextInput
         label={`Type ${ask.toLowerCase()} to confirm`}

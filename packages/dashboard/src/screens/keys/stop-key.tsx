@@ -1,6 +1,6 @@
 import type { Key, Propagation } from '@keyrail/contract/vendor/keys'
 import type { FleetNode } from '@keyrail/contract/vendor/nodes'
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { Modal, Stack } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import { disableKey, getKey, revokeKey } from '../../api/keys.ts'
@@ -8,9 +8,10 @@ import { listProjectNodes } from '../../api/projects.ts'
 import { getTenant } from '../../api/tenants.ts'
 import { Facts } from '../../components/facts.tsx'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { ReasonField } from '../../components/reason-field.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { StopEnd } from '../../components/stop-end.tsx'
 import { StopProgress } from '../../components/stop-progress.tsx'
-import { Trouble } from '../../components/trouble.tsx'
 import type { KeyDialogProps } from './edit-key.tsx'
 import { stateOf, titleOf } from './key-words.ts'
 
@@ -154,17 +155,12 @@ function StopForm({ of: key, stop, onClose }: Omit<StopKeyDialogProps, 'isOpen'>
           isWaiting={isWaiting}
           propagation={propagation}
         />
-        {error === null ? null : <Trouble error={error} onRetry={() => void wait()} />}
-        <Group justify="flex-end" gap="xs">
-          {propagation !== null && !propagation.acknowledged ? (
-            <Button variant="default" onClick={() => void wait()}>
-              Wait again
-            </Button>
-          ) : null}
-          <Button variant="default" onClick={onClose}>
-            Done
-          </Button>
-        </Group>
+        <StopEnd
+          error={error}
+          isUnfinished={propagation?.acknowledged === false}
+          onWait={() => void wait()}
+          onClose={onClose}
+        />
       </Stack>
     )
   }
@@ -179,14 +175,7 @@ function StopForm({ of: key, stop, onClose }: Omit<StopKeyDialogProps, 'isOpen'>
     >
       <p>{lead}</p>
       <WhatEnds of={key} holders={holders?.length} isPart={isPart} />
-      <TextInput
-        data-autofocus
-        label="Reason (optional)"
-        maxLength={500}
-        autoComplete="off"
-        value={reason}
-        onChange={event => setReason(event.currentTarget.value)}
-      />
+      <ReasonField value={reason} onChange={setReason} />
     </DialogForm>
   )
 }

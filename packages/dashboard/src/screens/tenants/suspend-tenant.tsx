@@ -1,12 +1,13 @@
 import type { Propagation } from '@keyrail/contract/vendor/keys'
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { Modal, Stack } from '@mantine/core'
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { getTenant, resumeTenant, suspendTenant } from '../../api/tenants.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { ReasonField } from '../../components/reason-field.tsx'
+import { StopEnd } from '../../components/stop-end.tsx'
 import { StopProgress } from '../../components/stop-progress.tsx'
-import { Trouble } from '../../components/trouble.tsx'
 import { useSending } from '../../components/use-sending.ts'
 import { nameOf, type TenantDialogProps } from './tenant-dialogs.tsx'
 
@@ -63,17 +64,12 @@ function SuspendForm({ of: tenant, onClose }: FormProps) {
           isWaiting={waiting.isBusy}
           propagation={propagation}
         />
-        {waiting.trouble === null ? null : <Trouble error={waiting.trouble} onRetry={() => void wait()} />}
-        <Group justify="flex-end" gap="xs">
-          {propagation !== null && !propagation.acknowledged ? (
-            <Button variant="default" onClick={() => void wait()}>
-              Wait again
-            </Button>
-          ) : null}
-          <Button variant="default" onClick={onClose}>
-            Done
-          </Button>
-        </Group>
+        <StopEnd
+          error={waiting.trouble}
+          isUnfinished={propagation?.acknowledged === false}
+          onWait={() => void wait()}
+          onClose={onClose}
+        />
       </Stack>
     )
   }
@@ -84,14 +80,7 @@ function SuspendForm({ of: tenant, onClose }: FormProps) {
         key changes: resume the tenant at any time, and they are what they were. Inside your page its people
         see their keys, and cannot change them.
       </p>
-      <TextInput
-        data-autofocus
-        label="Reason (optional)"
-        maxLength={500}
-        autoComplete="off"
-        value={reason}
-        onChange={event => setReason(event.currentTarget.value)}
-      />
+      <ReasonField value={reason} onChange={setReason} />
     </DialogForm>
   )
 }
