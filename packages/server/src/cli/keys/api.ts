@@ -18,7 +18,7 @@ export type Given<T> = T extends readonly (infer Item)[]
     : T
 
 /** How a key is revoked, paused or resumed. */
-export interface Settling {
+interface Settling {
   readonly reason?: string
   readonly wait?: boolean
 }
