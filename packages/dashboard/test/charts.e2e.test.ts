@@ -30,6 +30,7 @@ test('a chart has a scale, and a bar says its day and its value below the pointe
   const { page } = visit
   for (const text of ['1,500', '750', '0', day(29), day(0)])
     await chart.locator('[aria-hidden]').getByText(text, { exact: true }).waitFor()
+  await chart.scrollIntoViewIfNeeded()
   const { x, y, width, height } = (await chart.locator('svg').boundingBox()) ?? assert.fail('no drawing')
   const pointTo = (daysAgo: number) => page.mouse.move(x + (width * (29.5 - daysAgo)) / 30, y + height / 2)
   const shown = (text: string) => chart.getByText(text, { exact: true }).filter({ visible: true })
