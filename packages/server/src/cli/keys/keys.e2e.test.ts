@@ -8,13 +8,15 @@ const installation = new Installation()
 let service: Serving
 let secretKey = ''
 let made: { id: string; key: string }
+let projectId = ''
 before(async () => {
-  service = await installation.serve()
+  service = await installation.serve({ SERVICE_REVOKE_WAIT_MS: '200' })
   const post = async (path: string, token: string, body: object) =>
     (await ask(`${service.url}${path}`, { token, body }))?.body
   const workspace = await post('/v1/workspaces', installation.token, { name: 'Acme', slug: 'acme' })
   secretKey = workspace.secret_key.key
   const project = await post('/v1/projects', secretKey, { name: 'Payments', slug: 'payments' })
+  projectId = project.id
   const tenant = await post('/v1/tenants', secretKey, { external_id: 'org_17' })
   const body = { project_id: project.id, tenant_id: tenant.id, env: 'live', scopes: ['read'] }
   made = await post('/v1/keys', secretKey, body)
@@ -96,4 +98,18 @@ test('a key is paused, resumed and revoked by its id, and a repeat changes nothi
   assert.match(late.err, /409 key_not_active/)
   assert.match((await settle('revoke', 'all')).err, /^Error: Name the id of a key\./m)
   assert.match((await settle('enable', made.id, '--reason', 'x')).err, /unknown option/)
+})
+
+test('a wait fails while a live node has not said that it has the change, and names the node', async () => {
+  const feed = async (path: string) =>
+    (await ask(`${service.url}/v1/policy/${path}project_id=${projectId}&node=api-1`, { token: secretKey }))
+      ?.body
+  const { version } = await feed('snapshot?')
+  await feed(`delta?since=${version}&`)
+  const body = { project_id: projectId, external_id: 'org_17', env: 'live' }
+  const other = (await ask(`${service.url}/v1/keys`, { token: secretKey, body }))?.body
+  const { code, out, err } = await settle('disable', other.id, '--wait')
+  assert.equal(code, 1)
+  assert.match(out, /^0 of 1 live nodes have the change\.\n {2}api-1 has not said so\.$/m)
+  assert.match(err, /^Error: The change is made\. Not every live node/m)
 })

@@ -34,7 +34,7 @@ export function addKeysCommand(program: Command, env: Environment): void {
       .summary(summary)
       .description(`${description} The secret key needs keys:write.`)
       .argument('<id>', 'the id of the key')
-      .option('--wait', 'wait until your servers have the change, at most as long as the service allows')
+      .option('--wait', 'wait until all live nodes have the change, and fail if one has not in time')
       .option('--json', 'print the answer of the API')
       .action((id: string, flags: SettleFlags) => settleKey(env, verb as Verb, id, flags))
     if (verb !== 'enable')

@@ -16,7 +16,7 @@ const done: Readonly<Record<Verb, string>> = { revoke: 'revoked', disable: 'paus
 
 /**
  * Changes whether a key works. A key that is so already stays as it is.
- * @throws {CommandFailed} if the servers that are live do not have the change in the time that was waited
+ * @throws {CommandFailed} if a live node has not said in the time that was waited that it has the change
  */
 export async function settleKey(env: Environment, verb: Verb, id: string, flags: SettleFlags): Promise<void> {
   if (!isUuid(id)) throw new CommandFailed('Name the id of a key.')
@@ -30,12 +30,16 @@ export async function settleKey(env: Environment, verb: Verb, id: string, flags:
     if (key.propagation !== undefined) show(key.propagation)
   }
   if (key.propagation?.acknowledged === false)
-    throw new CommandFailed('The change is made. Not every live server has said so in time.')
+    throw new CommandFailed('The change is made. Not every live node has said in time that it has it.')
 }
 
 type Propagation = NonNullable<Given<RevokedKey | PausedKey>['propagation']>
 
-function show({ nodes, nodesAcknowledged, pending }: Propagation): void {
-  print(`${nodesAcknowledged} of ${nodes} live nodes have the change.`)
+function show({ nodes, nodesAcknowledged, pending, reason }: Propagation): void {
+  print(
+    reason === 'nodes_unknown'
+      ? 'The database was replaced a moment ago, so the live nodes are not known yet.'
+      : `${nodesAcknowledged} of ${nodes} live nodes have the change.`,
+  )
   for (const node of pending) print(`  ${node} has not said so.`)
 }
