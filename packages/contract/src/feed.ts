@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { cidrsMax } from './networks.ts'
 import { Type } from './schema.ts'
 import {
   Cursor,
@@ -30,7 +31,7 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields, `suspended` says which tenants are suspended; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
+    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields, `suspended` says which tenants are suspended, `cidr` from which networks keys may be used; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
 const int4Max = 2_147_483_647
@@ -99,6 +100,13 @@ const policyKey = {
   ),
   name: Type.Optional(nullable({ ...StoredName, description: 'Only with the feature `labels`.' })),
   meta: Type.Optional(FeedMeta),
+  allowed_cidrs: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: cidrsMax,
+      description:
+        'Only with the feature `cidr`: the networks from which the key may be used; `[]`: any. Absent: those of its tenant.',
+    }),
+  ),
 }
 
 export const PolicyKey = strictObject(policyKey)
@@ -135,6 +143,14 @@ export const PolicyTenant = strictObject({
     Type.Literal(true, {
       description:
         'Only with the feature `suspended`: all keys of the tenant are refused. Absent: they are not.',
+    }),
+  ),
+  allowed_cidrs: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: cidrsMax,
+      description:
+        'Only with the feature `cidr`: the networks from which keys of the tenant may be used that have no list of their own. Absent: any.',
     }),
   ),
 })

@@ -50,6 +50,8 @@ export const refusalReasons = [
   'disabled_key',
   'suspended_tenant',
   'expired_key',
+  'ip_unknown',
+  'ip_not_allowed',
   'insufficient_scope',
   'rate_limited',
 ] as const satisfies readonly ServiceVerdict[]

@@ -19,6 +19,8 @@ export const keyRefusals = {
   disabled_key: 'The API key is disabled',
   suspended_tenant: 'The account that the API key belongs to is suspended',
   expired_key: 'The API key has expired',
+  ip_unknown: 'The API key is restricted to networks, and the address of the caller is not known',
+  ip_not_allowed: 'The API key may not be used from this address',
   insufficient_scope: 'The API key lacks a required scope',
 } as const
 export type KeyRefusal = keyof typeof keyRefusals
@@ -60,6 +62,6 @@ export const serviceVerdicts: readonly ServiceVerdict[] = [
 
 /** The status with which a request is answered whose key is refused. */
 export function refusalStatus(code: KeyRefusal): 401 | 403 | 503 {
-  if (code === 'insufficient_scope') return 403
+  if (code === 'ip_unknown' || code === 'ip_not_allowed' || code === 'insufficient_scope') return 403
   return code === 'not_ready' || code === 'stale' || code === 'not_held' ? 503 : 401
 }

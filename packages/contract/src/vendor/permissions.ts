@@ -54,10 +54,3 @@ export const Permissions = Type.Array(Permission, {
 
 /** The most projects that a secret key may be limited to. */
 export const projectsMax = 50
-/** The most address ranges that a secret key may be limited to. */
-export const cidrsMax = 32
-export const Cidrs = Type.Array(Type.String({ minLength: 2, maxLength: 64, examples: ['203.0.113.0/24'] }), {
-  minItems: 1,
-  maxItems: cidrsMax,
-  description: 'IPv4 or IPv6 ranges, or single addresses. No bit may be set after the prefix.',
-})

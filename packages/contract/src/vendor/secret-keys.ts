@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { networksOf } from '../networks.ts'
 import { Type } from '../schema.ts'
 import {
   BooleanText,
@@ -18,7 +19,7 @@ import {
   Timestamp,
   Uuid,
 } from '../shared.ts'
-import { Cidrs, Permission, Permissions, Preset, projectsMax } from './permissions.ts'
+import { Permission, Permissions, Preset, projectsMax } from './permissions.ts'
 
 export const SecretKeyRole = oneOf(['owner', 'admin'])
 export type SecretKeyRole = Static<typeof SecretKeyRole>
@@ -31,7 +32,7 @@ export const SecretKeyCreate = strictObject({
   permissions: Type.Optional(Permissions),
   preset: Type.Optional(Preset),
   project_ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: projectsMax, 'x-unique': true })),
-  allowed_cidrs: Type.Optional(Cidrs),
+  allowed_cidrs: Type.Optional(networksOf({ minItems: 1 })),
 })
 export type SecretKeyCreate = Static<typeof SecretKeyCreate>
 

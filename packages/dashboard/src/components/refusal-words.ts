@@ -9,6 +9,8 @@ export const refusalWords: Readonly<Record<RefusalReason | ExplainedRefusal, str
   disabled_key: 'Paused key',
   suspended_tenant: 'Suspended tenant',
   expired_key: 'Expired key',
+  ip_unknown: 'Address unknown',
+  ip_not_allowed: 'Address not allowed',
   insufficient_scope: 'Missing scope',
   rate_limited: 'Over the limit',
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { nameFault } from '@keyrail/contract/names'
+import { cidrsMax } from '@keyrail/contract/networks'
 import { type Env, nameLengthMax } from '@keyrail/contract/shared'
 import {
-  cidrsMax,
   type Permission,
   type Preset,
   permissions,
