@@ -114,6 +114,8 @@ const calls: Record<string, Call> = {
   '`POST /v1/tenants`': (_, ask) => ask('POST', '/v1/tenants', { external_id: uniqueSlug() }),
   '`PATCH /v1/tenants/:id`': ({ tenantId }, ask) =>
     ask('PATCH', `/v1/tenants/${tenantId}`, { name: 'Other' }),
+  '`PATCH /v1/tenants/:id`: `allowed_cidrs`': ({ tenantId }, ask) =>
+    ask('PATCH', `/v1/tenants/${tenantId}`, { allowed_cidrs: ['203.0.113.0/24'] }),
   '`POST /v1/embed_tokens`: a new `create_tenant`': meetTenant,
   'the same again, of a tenant': twice(meetTenant),
   '`POST /v1/tenants/:id/suspend`': suspendTenant,
@@ -129,12 +131,15 @@ const calls: Record<string, Call> = {
   '`POST /v1/keys`': ({ projectId, tenantId }, ask) =>
     ask('POST', '/v1/keys', { project_id: projectId, tenant_id: tenantId, env: 'live' }),
   '`PATCH /v1/keys/:id`': ({ keyId }, ask) => ask('PATCH', `/v1/keys/${keyId}`, { name: 'other' }),
+  '`PATCH /v1/keys/:id`: `allowed_cidrs`': ({ keyId }, ask) =>
+    ask('PATCH', `/v1/keys/${keyId}`, { allowed_cidrs: ['203.0.113.0/24'] }),
   '`PATCH` with the values that are there': ({ keyId }, ask) =>
     ask('PATCH', `/v1/keys/${keyId}`, {
       name: null,
       scopes: [],
       meta: {},
       rate_limits: null,
+      allowed_cidrs: null,
       expires_at: null,
     }),
   '`POST /v1/keys/:id/rotate`': ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/rotate`),

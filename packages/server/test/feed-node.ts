@@ -69,6 +69,12 @@ export class FeedNode {
     return this.tenants.get(String(tenantId))?.suspended === true
   }
 
+  /** The networks from which it would accept a key; empty: any. */
+  networksOf(key: Row): readonly string[] {
+    const own = key.allowed_cidrs ?? this.tenants.get(String(key.tenant_id))?.allowed_cidrs
+    return (own as string[] | undefined) ?? []
+  }
+
   /** The ids of the keys that it would accept. */
   accepts(): string[] {
     return [...this.keys].filter(([, key]) => !this.isSuspended(key.tenant_id)).map(([id]) => id)

@@ -29,7 +29,8 @@ table api_keys row level security
   disabled_at timestamp with time zone
   disabled_reason text
   disabled_by text
-  constraint api_keys_row_checked CHECK (api_keys_row_checked(env, lookup_hash, meta, name, rate_limits, revoked_reason, scopes, disabled_at, disabled_reason, disabled_by))
+  allowed_cidrs text[]
+  constraint api_keys_checked CHECK (api_keys_checked(env, lookup_hash, meta, name, rate_limits, revoked_reason, scopes, disabled_at, disabled_reason, disabled_by, allowed_cidrs))
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint api_keys_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
   constraint api_keys_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
@@ -392,9 +393,11 @@ table policy_tenants row level security
   tenant_id uuid not null
   version bigint not null
   suspended_version bigint
+  networks_version bigint
   constraint policy_tenants_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES policy_heads(workspace_id, project_id)
   constraint policy_tenants_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
   constraint policy_tenants_pkey PRIMARY KEY (workspace_id, project_id, tenant_id)
+  CREATE INDEX policy_tenants_by_networks ON public.policy_tenants USING btree (workspace_id, project_id, networks_version) WHERE (networks_version IS NOT NULL)
   CREATE INDEX policy_tenants_by_suspension ON public.policy_tenants USING btree (workspace_id, project_id, suspended_version) WHERE (suspended_version IS NOT NULL)
   CREATE INDEX policy_tenants_by_version ON public.policy_tenants USING btree (workspace_id, project_id, version)
   policy policy_tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
@@ -615,6 +618,8 @@ table tenants row level security
   met_at timestamp(3) with time zone
   suspended_at timestamp(3) with time zone
   suspended_reason text
+  allowed_cidrs text[] not null default '{}'::text[]
+  constraint tenants_allowed_cidrs_bounds CHECK (((cardinality(allowed_cidrs) <= 32) AND lengths_between(allowed_cidrs, 4, 43)))
   constraint tenants_embed_epoch CHECK ((embed_epoch >= 1))
   constraint tenants_external_id_bounds CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)))
   constraint tenants_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
@@ -626,6 +631,7 @@ table tenants row level security
   CREATE INDEX tenants_by_name_folded ON public.tenants USING btree (workspace_id, name_folded, id) WHERE ((deleted_at IS NULL) AND (name_folded IS NOT NULL))
   CREATE INDEX tenants_met ON public.tenants USING btree (workspace_id, met_at) WHERE (met_at IS NOT NULL)
   CREATE INDEX tenants_suspended_now ON public.tenants USING btree (workspace_id, id) WHERE ((suspended_at IS NOT NULL) AND (deleted_at IS NULL))
+  CREATE INDEX tenants_with_networks ON public.tenants USING btree (workspace_id, id) WHERE ((allowed_cidrs <> '{}'::text[]) AND (deleted_at IS NULL))
   CREATE UNIQUE INDEX tenants_external_id_unique ON public.tenants USING btree (workspace_id, external_id) WHERE (deleted_at IS NULL)
   policy tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
@@ -843,7 +849,7 @@ begin
 end $function$
   -- execute: public
 
-CREATE OR REPLACE FUNCTION public.api_keys_row_checked(env text, lookup_hash bytea, meta json, name text, rate_limits jsonb, revoked_reason text, scopes text[], disabled_at timestamp with time zone, disabled_reason text, disabled_by text)
+CREATE OR REPLACE FUNCTION public.api_keys_checked(env text, lookup_hash bytea, meta json, name text, rate_limits jsonb, revoked_reason text, scopes text[], disabled_at timestamp with time zone, disabled_reason text, disabled_by text, allowed_cidrs text[])
  RETURNS boolean
  LANGUAGE plpgsql
  IMMUTABLE
@@ -858,6 +864,8 @@ declare
     when char_length(revoked_reason) not between 1 and 500 then 'reason_bounds'
     when num_nonnulls(disabled_at, disabled_by) = 1 or disabled_at is null and disabled_reason is not null
       or disabled_by not in ('vendor', 'tenant') or char_length(disabled_reason) not between 1 and 500 then 'disabled'
+    when allowed_cidrs is not null
+      and (cardinality(allowed_cidrs) > 32 or not public.lengths_between(allowed_cidrs, 4, 43)) then 'allowed_cidrs_bounds'
     -- Scopes that are short together are short each.
     when cardinality(scopes) > 64 or '' = any(scopes)
       or char_length(array_to_string(scopes, '')) > 200 and not public.lengths_between(scopes, 1, 200) then 'scopes_bounds'

@@ -1,10 +1,12 @@
 import { bulkValues } from './bulks.ts'
 import { type Bound, bound } from './column-bounds.ts'
+import { networkBounds } from './network-bounds.ts'
 import { pauseValues } from './pauses.ts'
 import { suspensionValues } from './suspensions.ts'
 
-/** The check constraints on what pauses keys, suspends tenants and changes many keys. */
+/** The check constraints on what pauses keys, suspends tenants, changes many keys and says from where keys may be used. */
 export const stopBounds: Record<string, Bound> = {
+  ...networkBounds,
   api_keys_disabled: bound('(disabled_at, disabled_reason, disabled_by)', pauseValues.ok, pauseValues.bad),
   tenants_suspended: bound('(suspended_at, suspended_reason)', suspensionValues.ok, suspensionValues.bad),
   ...Object.fromEntries(

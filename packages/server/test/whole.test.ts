@@ -21,7 +21,11 @@ await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live })
 const { id: suspended } = await makeTenant(harness, vendor)
 await issueKey(harness, vendor, { tenant_id: suspended })
 await ask('POST', `/v1/tenants/${suspended}/suspend`, { token: live, body: { reason: 'unpaid' } })
-await ask('PATCH', `/v1/keys/${key.id}`, { token: live, body: { name: 'renamed', scopes: ['a'] } })
+await ask('PATCH', `/v1/keys/${key.id}`, {
+  token: live,
+  body: { name: 'renamed', scopes: ['a'], allowed_cidrs: ['10.0.0.0/8'] },
+})
+await ask('PATCH', `/v1/tenants/${suspended}`, { token: live, body: { allowed_cidrs: ['10.0.0.0/8'] } })
 const invite = await makeInvite(harness, vendor)
 await ask('POST', `/v1/invites/${(await makeInvite(harness, vendor)).id}/revoke`, { token: live })
 const accept = async () => {
@@ -82,6 +86,19 @@ const halves: Record<string, [string, RegExp]> = {
   'another reason of a suspension': [
     `update tenants set suspended_reason = 'other' where id = '${suspended}'`,
     /its suspension differs from the last audit row/,
+  ],
+  'networks of a key without their audit row': [
+    `update api_keys set allowed_cidrs = '{}' where id = '${key.id}'`,
+    /its networks differ from the last audit row/,
+  ],
+  'networks of a tenant that were undone': [
+    `update tenants set allowed_cidrs = '{}' where id = '${suspended}'`,
+    /its networks differ from the last audit row/,
+  ],
+  'a floor of networks that never were': [
+    `insert into policy_tenants (workspace_id, project_id, tenant_id, version, networks_version)
+     values ('${workspaceId}', '${projectId}', '${tenantId}', 1, 1)`,
+    /the version of its networks/,
   ],
   'a floor of a suspension that never was': [
     `insert into policy_tenants (workspace_id, project_id, tenant_id, version, suspended_version)

@@ -65,6 +65,16 @@ const paused = `
     order by l.seq desc limit 1) last on true
   where t.workspace_id = $1 and t.disabled_by is distinct from last.by`
 
+/** The networks of keys and tenants are those of the last audit row about them. */
+const restricted = (table: string, type: string) => `
+  select '${table}: its networks differ from the last audit row', t.id::text
+  from ${table} t join lateral (
+    select payload::jsonb->'allowed_cidrs'->'new' as list from audit_logs l
+    where l.workspace_id = $1 and l.target_type = '${type}' and l.target_id = t.id
+      and l.action = '${type}.updated' and payload::jsonb ? 'allowed_cidrs'
+    order by l.seq desc limit 1) last on last.list is distinct from coalesce(to_jsonb(t.allowed_cidrs), 'null')
+  where t.workspace_id = $1`
+
 /** A tenant is suspended exactly if the last audit row about that says so, and for that reason. */
 const suspended = `
   select 'tenants: its suspension differs from the last audit row', t.id::text
@@ -81,6 +91,14 @@ const suspensionVersions = `
   from policy_tenants p
   where p.workspace_id = $1 and p.suspended_version is not null and (p.suspended_version > p.version or not exists (
     select from audit_logs l where l.workspace_id = $1 and l.target_id = p.tenant_id and l.action = 'tenant.suspended'))`
+
+/** A tenant got networks or lost all in a project only by an update, at most at the version of its last change. */
+const networkVersions = `
+  select 'policy_tenants: the version of its networks', p.tenant_id::text
+  from policy_tenants p
+  where p.workspace_id = $1 and p.networks_version is not null and (p.networks_version > p.version or not exists (
+    select from audit_logs l where l.workspace_id = $1 and l.target_id = p.tenant_id and l.action = 'tenant.updated'
+      and l.payload::jsonb ? 'allowed_cidrs'))`
 
 /** The last audit row of each member must match the membership and the role. */
 const standing = `
@@ -119,6 +137,9 @@ const faults = `
   union all ${paused}
   union all ${suspended}
   union all ${suspensionVersions}
+  union all ${restricted('api_keys', 'api_key')}
+  union all ${restricted('tenants', 'tenant')}
+  union all ${networkVersions}
   union all ${standing}
   union all
   select 'workspace: ' || count(*) || ' rows of workspace.created', $1::text

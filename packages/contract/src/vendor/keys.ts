@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { KeyNetworks } from '../networks.ts'
 import { Type } from '../schema.ts'
 import {
   BooleanText,
@@ -37,6 +38,7 @@ const keyCreate = {
       description: 'Absent: the project default. An empty array: no limits.',
     }),
   ),
+  allowed_cidrs: Type.Optional(KeyNetworks),
   expires_at: Type.Optional(Timestamp),
 }
 const KeyCreateFields = strictObject(keyCreate)
@@ -50,6 +52,7 @@ export const KeyUpdate = strictObject({
   scopes: Type.Optional(Scopes),
   meta: Type.Optional(Meta),
   rate_limits: Type.Optional(nullable(RateLimits)),
+  allowed_cidrs: Type.Optional(KeyNetworks),
   expires_at: Type.Optional(nullable(Timestamp)),
 })
 export type KeyUpdate = Static<typeof KeyUpdate>
@@ -102,6 +105,7 @@ const fields = {
   scopes: Scopes,
   meta: Meta,
   rate_limits: nullable(RateLimits),
+  allowed_cidrs: KeyNetworks,
   expires_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
   revoked_reason: nullable(Type.String()),

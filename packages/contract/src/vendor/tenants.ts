@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { TenantNetworks } from '../networks.ts'
 import { Type } from '../schema.ts'
 import {
   deleted,
@@ -24,16 +25,22 @@ export const TenantCreate = strictObject({
   external_id: ExternalId,
   name: Type.Optional(Name),
   meta: Type.Optional(Meta),
+  allowed_cidrs: Type.Optional(TenantNetworks),
 })
 export type TenantCreate = Static<typeof TenantCreate>
 
-export const TenantUpdate = strictObject({ name: Type.Optional(nullable(Name)), meta: Type.Optional(Meta) })
+export const TenantUpdate = strictObject({
+  name: Type.Optional(nullable(Name)),
+  meta: Type.Optional(Meta),
+  allowed_cidrs: Type.Optional(TenantNetworks),
+})
 export type TenantUpdate = Static<typeof TenantUpdate>
 
 const fields = {
   external_id: ExternalId,
   name: nullable(StoredName),
   meta: Meta,
+  allowed_cidrs: TenantNetworks,
   suspended_at: nullable({
     ...Timestamp,
     description: 'Since when all of its keys are refused. Null: it is not suspended.',

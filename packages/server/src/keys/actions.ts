@@ -7,6 +7,7 @@ import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { outlives } from '../lifecycle/overlap.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import { readNetworks } from '../platform/network/read-networks.ts'
 import { page } from '../platform/paging/cursor.ts'
 import { listedOne } from '../platform/paging/listed.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
@@ -109,6 +110,9 @@ export async function updateFound(
     ...(body.scopes !== undefined && { scopes: body.scopes }),
     ...(body.meta !== undefined && { meta: body.meta }),
     ...(body.rate_limits !== undefined && { rate_limits: body.rate_limits }),
+    ...(body.allowed_cidrs !== undefined && {
+      allowed_cidrs: body.allowed_cidrs && readNetworks(body.allowed_cidrs),
+    }),
     ...(body.expires_at !== undefined && { expires_at: dateOrNull(body.expires_at) }),
     updated_at: new Date(at),
   }

@@ -12,6 +12,8 @@ export interface KeyFacts extends KeyRow {
   /** When the tenant was suspended; null: it is not. */
   suspended_at: Date | null
   suspended_reason: string | null
+  /** The networks of keys without their own. Empty: any. */
+  tenant_cidrs: string[]
   project_name: string
   /** The key's own limits, or those of the project. */
   limits: RateLimit[]

@@ -6,6 +6,7 @@ import { overlapEnd } from '../lifecycle/overlap.ts'
 import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import { readNetworks } from '../platform/network/read-networks.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
@@ -54,6 +55,7 @@ export type ShownKey = CreatedKey & { key: string }
 
 export async function issueKey(deps: IssueNeeds, tx: Tx, issuer: Issuer, body: KeyCreate): Promise<ShownKey> {
   const { actor, isEmbedded, isOwner } = issuer
+  const networks = body.allowed_cidrs == null ? null : readNetworks(body.allowed_cidrs)
   const tenantId = body.tenant_id ?? (await findTenantId(tx, body.external_id))
   if (tenantId === null) throw new Refusal('not_found')
   const place = {
@@ -81,6 +83,7 @@ export async function issueKey(deps: IssueNeeds, tx: Tx, issuer: Issuer, body: K
     scopes: body.scopes ?? [],
     meta: body.meta ?? {},
     rate_limits: body.rate_limits ?? null,
+    allowed_cidrs: networks,
     expires_at: dateOrNull(body.expires_at),
     rotated_from: null,
     made_by,
@@ -145,6 +148,7 @@ export async function issueSuccessor(
     scopes: row.scopes,
     meta: row.meta,
     rate_limits: row.rate_limits,
+    allowed_cidrs: row.allowed_cidrs,
     expires_at: endsWithOverlap(row) ? row.original_expires_at : row.expires_at,
     rotated_from: row.id,
     is_embedded: issuer.isEmbedded,

@@ -15,6 +15,7 @@ export const toKey = (row: KeyRow): Key => ({
   scopes: row.scopes,
   meta: row.meta,
   rate_limits: row.rate_limits === null ? null : row.rate_limits.map(toRateLimit),
+  allowed_cidrs: row.allowed_cidrs,
   expires_at: isoOrNull(row.expires_at),
   revoked_at: isoOrNull(row.revoked_at),
   revoked_reason: row.revoked_reason,

@@ -11,6 +11,8 @@ interface WrittenFirst {
   scopes: string[]
   meta: Record<string, unknown>
   rate_limits: RateLimit[] | null
+  /** In canonical form. Null: the networks of the tenant. Empty: any. */
+  allowed_cidrs: string[] | null
   expires_at: Date | null
   rotated_from: string | null
   created_at: Date

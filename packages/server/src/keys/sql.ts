@@ -5,7 +5,7 @@ import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { JudgedKeyRow, KeyPlace, KeyRow, NewKey } from './rows.ts'
 
-export const keyColumns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
+export const keyColumns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, allowed_cidrs, expires_at,
   revoked_at, revoked_reason, disabled_at, disabled_reason, disabled_by, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
   embedded_at, created_at, updated_at`
 const isActive = isActiveKeySql('api_keys')
@@ -17,9 +17,10 @@ const insertKeyStatement = sql(
      insert into credentials (digest, kind, workspace_id, id) values ($2, 'api_key', $1, $3)
    )
    insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, name, display_prefix, scopes,
-     meta, rate_limits, expires_at, rotated_from, created_at, updated_at, embedded_at, made_by)
+     meta, rate_limits, expires_at, rotated_from, created_at, updated_at, embedded_at, made_by,
+     allowed_cidrs)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14,
-     case when $15::boolean then service_now() end, $16)`,
+     case when $15::boolean then service_now() end, $16, $17)`,
 )
 export function insertKey(tx: Tx, key: NewKey): void {
   tx.send(insertKeyStatement, [
@@ -39,6 +40,7 @@ export function insertKey(tx: Tx, key: NewKey): void {
     key.created_at,
     key.is_embedded,
     key.made_by,
+    key.allowed_cidrs,
   ])
 }
 
@@ -77,7 +79,8 @@ export async function lockKey(tx: Tx, id: string): Promise<JudgedKeyRow | null> 
 const updateKeyStatement = sql(
   'keys.update',
   changesOne(`update api_keys
-     set name = $3, scopes = $4, meta = $5, rate_limits = $6, expires_at = $7, updated_at = $8
+     set name = $3, scopes = $4, meta = $5, rate_limits = $6, expires_at = $7, updated_at = $8,
+       allowed_cidrs = $9
      where workspace_id = $1 and id = $2`),
 )
 export function updateKey(tx: Tx, key: KeyRow): void {
@@ -90,6 +93,7 @@ export function updateKey(tx: Tx, key: KeyRow): void {
     key.rate_limits === null ? null : JSON.stringify(key.rate_limits),
     key.expires_at,
     key.updated_at,
+    key.allowed_cidrs,
   ])
 }
 

@@ -58,7 +58,7 @@ export async function updateTenantKey(
   actor: Actor,
   keys: TenantKeys,
   id: string,
-  body: Pick<KeyUpdate, 'name' | 'expires_at'>,
+  body: Pick<KeyUpdate, 'name' | 'expires_at' | 'allowed_cidrs'>,
 ): Promise<Key> {
   deps.keyTurns.update.take(`${tx.workspaceId} ${keys.tenantId}`)
   const found = await findTenantKey(tx, keys, id)

@@ -48,7 +48,7 @@ export function createKeyTurns(clock: Clock, processes = 1): KeyTurns {
     update: createTurns(
       clock,
       partOf(updatedAMinute, processes),
-      `A tenant can change its keys ${updatedAMinute} times a minute with embed tokens.`,
+      `A tenant can change its keys and networks ${updatedAMinute} times a minute with embed tokens.`,
     ),
   }
 }

@@ -11,6 +11,13 @@ export const isOfSuspendedSql = `k.tenant_id in (
     select s.id from tenants s where s.workspace_id = $1 and s.suspended_at is not null and s.deleted_at is null)`
 
 /**
+ * SQL for whether a key `k` may be used from some networks only: its own, or else those of its tenant. Postgres reads the few
+ * tenants with networks once for a statement.
+ */
+export const hasNetworksSql = `(cardinality(k.allowed_cidrs) > 0 or k.allowed_cidrs is null and k.tenant_id in (
+    select s.id from tenants s where s.workspace_id = $1 and s.allowed_cidrs <> '{}' and s.deleted_at is null))`
+
+/**
  * SQL for why nodes do not get a key `k`, as tombstones and verdicts say it, in the order of verdicts; null for a key that they
  * get.
  * @param isSuspended SQL for whether its tenant is suspended. Null: the caller knows that, and gets the cause that would remain.

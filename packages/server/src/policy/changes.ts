@@ -19,6 +19,11 @@ const noteSuspension = sql(
   `update policy_tenants set suspended_version = version
    where workspace_id = $1 and tenant_id = $2 and project_id = any($3::uuid[])`,
 )
+const noteNetworks = sql(
+  'policy.note_networks',
+  `update policy_tenants set networks_version = version
+   where workspace_id = $1 and tenant_id = $2 and project_id = any($3::uuid[])`,
+)
 /** Keys that were issued meanwhile came with the suspension beside them, so a project without a version needs no wait. */
 const readSuspension = sql(
   'policy.read_suspension',
@@ -90,6 +95,12 @@ export async function noteTenantChange(tx: Tx, tenantId: string): Promise<readon
 export async function noteTenantSuspension(tx: Tx, tenantId: string): Promise<void> {
   const projectIds = await noteTenantChange(tx, tenantId)
   tx.send(noteSuspension, [tx.workspaceId, tenantId, projectIds])
+}
+
+/** As `noteTenantChange`, for a tenant that gets networks or loses all: the next poll of a node without `cidr` gets a snapshot. */
+export async function noteTenantNetworks(tx: Tx, tenantId: string): Promise<void> {
+  const projectIds = await noteTenantChange(tx, tenantId)
+  tx.send(noteNetworks, [tx.workspaceId, tenantId, projectIds])
 }
 
 /** Raises the version and sets the floor to it: the next poll of every node gets a full snapshot. */

@@ -1,6 +1,6 @@
 import { feedMetaBytesMax } from '@keyrail/contract/feed'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
-import { isOfSuspendedSql } from './cause.ts'
+import { hasNetworksSql, isOfSuspendedSql } from './cause.ts'
 
 /**
  * A feature that a node can name as supported. Each is SQL over a key `k` and a tenant `t`: it adds members to the feed,
@@ -9,6 +9,11 @@ import { isOfSuspendedSql } from './cause.ts'
 export interface Feature {
   /** A condition on keys that only nodes with this feature can verify; other nodes do not get these keys. */
   readonly needed?: string
+  /**
+   * The column of `policy_tenants` with the version at which keys of a tenant last went or came back for nodes without this
+   * feature. The log of changes has none of these keys, so for such nodes the version is a floor.
+   */
+  readonly floor?: 'suspended_version' | 'networks_version'
   /** Further members of a key, each as arguments of `concat` that begin with its comma. */
   readonly key?: readonly string[]
   /** The same for the tenants that stand beside the keys; without it there are none. */
@@ -30,6 +35,7 @@ export type Features = Readonly<Record<string, Feature>>
 const metaOf = (row: string) =>
   `',"meta":', case when octet_length(${row}.meta::text) <= ${feedMetaBytesMax} then ${row}.meta::text else 'null' end`
 const nameOf = (row: string) => `',"name":', coalesce(to_json(${row}.name)::text, 'null')`
+const cidrsOf = (row: string) => `',"allowed_cidrs":' || array_to_json(${row}.allowed_cidrs)::text`
 const externalId = `',"external_id":', to_json(t.external_id)::text`
 
 /** The node refuses the keys of a tenant while it is suspended, and so holds them. */
@@ -43,8 +49,16 @@ export const feedFeatures: Features = {
   labels: { key: [nameOf('k')], tenant: [nameOf('t'), metaOf('t')], ...labelled },
   [suspendedFeature]: {
     needed: isOfSuspendedSql,
+    floor: 'suspended_version',
     tenant: [`case when t.suspended_at is not null then ',"suspended":true' end`],
     tenantsWhere: 't.suspended_at is not null and t.deleted_at is null',
+  },
+  cidr: {
+    needed: hasNetworksSql,
+    floor: 'networks_version',
+    key: [`case when k.allowed_cidrs is not null then ${cidrsOf('k')} end`],
+    tenant: [`case when t.allowed_cidrs <> '{}' then ${cidrsOf('t')} end`],
+    tenantsWhere: `t.allowed_cidrs <> '{}' and t.deleted_at is null`,
   },
   // Older nodes name these two, which give labels where the secret key may see labels.
   names: { key: [nameOf('k')], tenant: [externalId, nameOf('t')], ...labelled, instead: 'external_id' },

@@ -62,6 +62,7 @@ function holdsOf(node: FeedNode) {
       as: tenant.name,
       more: tenant.meta,
       isSuspended: node.isSuspended(key.tenant_id),
+      networks: node.networksOf(key),
     }
   }
   return Object.fromEntries([...node.keys].map(([id, key]) => [id, described(key)]))
@@ -71,7 +72,7 @@ function holdsOf(node: FeedNode) {
 async function shouldHold(named: readonly string[], { live }: Vendor) {
   const list = async (path: string) => (await ask('GET', `/v1/${path}?limit=200`, { token: live })).body.data
   const tenants = new Map((await list('tenants')).map((tenant: { id: string }) => [tenant.id, tenant]))
-  const [names, meta, quota, suspended] = ['names', 'meta', 'quota', 'suspended'].map(name =>
+  const [names, meta, quota, suspended, cidr] = ['names', 'meta', 'quota', 'suspended', 'cidr'].map(name =>
     named.includes(name),
   )
   const held: Record<string, unknown> = {}
@@ -80,6 +81,8 @@ async function shouldHold(named: readonly string[], { live }: Vendor) {
     const isSuspended = tenant.suspended_at !== null
     if (key.disabled_at !== null || (key.scopes.includes('quota') && !quota)) continue
     if (isSuspended && !suspended) continue
+    const networks = (key.allowed_cidrs ?? tenant.allowed_cidrs) as string[]
+    if (networks.length > 0 && !cidr) continue
     held[key.id] = {
       scopes: key.scopes,
       name: names ? key.name : undefined,
@@ -88,12 +91,14 @@ async function shouldHold(named: readonly string[], { live }: Vendor) {
       as: names ? tenant.name : undefined,
       more: meta ? tenant.meta : undefined,
       isSuspended,
+      networks,
     }
   }
   return held
 }
 
 const word = fc.constantFrom('a', 'b', 'ü"')
+const anyNetworks = fc.constantFrom([], ['10.0.0.0/8'], ['192.0.2.0/24', '2001:db8::/32'])
 const anyTenant = fc.nat({ max: 2 })
 const anyKey = fc.nat({ max: 30 })
 const command = fc.oneof(
@@ -131,6 +136,22 @@ const command = fc.oneof(
     }),
   },
   {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('restrict' as const),
+      tenant: anyTenant,
+      networks: anyNetworks,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('place' as const),
+      key: anyKey,
+      networks: fc.option(anyNetworks),
+    }),
+  },
+  {
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('settle' as const),
@@ -142,7 +163,7 @@ const command = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('poll' as const),
-      node: fc.nat({ max: 5 }),
+      node: fc.nat({ max: 8 }),
       page: fc.integer({ min: 1, max: 6 }),
     }),
   },
@@ -167,6 +188,9 @@ test('after any history, a poll gives a node exactly the keys that its features 
         ['meta', 'names', 'quota', 'later'],
         ['suspended'],
         ['suspended', 'names', 'quota'],
+        ['cidr'],
+        ['cidr', 'suspended'],
+        ['cidr', 'meta', 'names', 'quota'],
       ].map(features => new FeedNode(harness, { features }))
       const poll = async (node: FeedNode, page: number) => {
         await node.poll(vendor, page)
@@ -206,6 +230,10 @@ test('after any history, a poll gives a node exactly the keys that its features 
           })
         } else if (step.do === 'remove') await call('DELETE', `tenants/${at(tenants, step.tenant)}`)
         else if (step.do === 'tell') await call('POST', `tenants/${at(tenants, step.tenant)}/${step.verb}`)
+        else if (step.do === 'restrict')
+          await call('PATCH', `tenants/${at(tenants, step.tenant)}`, { allowed_cidrs: step.networks })
+        else if (step.do === 'place')
+          await call('PATCH', `keys/${at(keys, step.key)}`, { allowed_cidrs: step.networks })
         else if (step.do === 'settle') await call('POST', `keys/${at(keys, step.key)}/${step.verb}`)
         else await poll(nodes[step.node] ?? new FeedNode(harness), step.page)
       }

@@ -70,6 +70,8 @@ interface Choice {
   tenantsWhere: string | null
   /** Whether the node refuses the keys of suspended tenants itself. */
   knowsSuspended: boolean
+  /** The floors of the features that the node does not name. */
+  floors: readonly NonNullable<Feature['floor']>[]
   /** Conditions, each beginning with `and`. */
   judgeable: string
 }
@@ -87,6 +89,7 @@ function choose(features: Features, named: readonly string[]): Choice {
     tenant: tenant.length === 0 ? null : `concat('{"tenant_id":"', t.id, '"', ${tenant.join(', ')}, '}')`,
     tenantsWhere: some.includes(undefined) ? null : some.map(one => `(${one})`).join(' or '),
     knowsSuspended: named.includes(suspendedFeature),
+    floors: unnamed.flatMap(([, { floor }]) => floor ?? []),
     judgeable: unnamed
       .map(([, { needed }]) => (needed === undefined ? '' : ` and not coalesce(${needed}, false)`))
       .join(''),
@@ -154,15 +157,14 @@ const causeOf = ({ knowsSuspended }: Choice) =>
   `',"cause":"' || ${causeSql(knowsSuspended ? null : isOfSuspendedSql)} || '"'`
 
 /**
- * The floor of the project. For a node that does not know suspensions, it is that of the last suspension or resumption too: keys
- * go or come back, and the log has no change of them.
+ * The floor of the project, and those of the features that the node does not know. A suspension or the first network of a tenant
+ * makes its keys go for such a node, and the log has no change of them.
  */
-const floorOf = ({ knowsSuspended }: Choice) =>
-  knowsSuspended
-    ? floorSql('h')
-    : `greatest(${floorSql('h')}, (select max(p.suspended_version) from policy_tenants p
-       where p.workspace_id = $1 and p.project_id = $2 and p.suspended_version > $3
-         and ($5::uuid[] is null or p.tenant_id = any($5))))`
+const floorOf = ({ floors }: Choice) =>
+  floors.length === 0 ? floorSql('h') : `greatest(${[floorSql('h'), ...floors.map(lastOf)].join(', ')})`
+const lastOf = (floor: string) => `(select max(p.${floor}) from policy_tenants p
+       where p.workspace_id = $1 and p.project_id = $2 and p.${floor} > $3
+         and ($5::uuid[] is null or p.tenant_id = any($5)))`
 
 /**
  * The changes after a version, each key once and as it is now, in one statement, so that the new version matches them.

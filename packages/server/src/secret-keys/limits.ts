@@ -2,13 +2,8 @@ import { type Permission, permissions, presets } from '@keyrail/contract/vendor/
 import type { SecretKeyCreate } from '@keyrail/contract/vendor/secret-keys'
 import type { KeyLimits } from '../gate/principal.ts'
 import type { Tx } from '../platform/db/transaction.ts'
-import {
-  isWithin,
-  type Network,
-  networkText,
-  readNetwork,
-  readStoredNetworks,
-} from '../platform/network/cidr.ts'
+import { isWithin, type Network, readStoredNetworks } from '../platform/network/cidr.ts'
+import { readNetworks } from '../platform/network/read-networks.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import type { StoredLimits } from './issue.ts'
 import { countLivingProjects } from './sql.ts'
@@ -30,17 +25,8 @@ export function readLimits(body: AskedLimits): StoredLimits {
     permissions: given === undefined ? null : permissions.filter(one => given.includes(one)),
     project_ids:
       body.project_ids === undefined ? null : [...new Set(body.project_ids.map(id => id.toLowerCase()))],
-    allowed_cidrs: body.allowed_cidrs === undefined ? null : readCidrs(body.allowed_cidrs),
+    allowed_cidrs: body.allowed_cidrs === undefined ? null : readNetworks(body.allowed_cidrs),
   }
-}
-
-function readCidrs(texts: readonly string[]): string[] {
-  const found = texts.map((text, i) => {
-    const network = readNetwork(text)
-    if (typeof network === 'string') throw invalidField(`allowed_cidrs.${i}`, network)
-    return networkText(network)
-  })
-  return [...new Set(found)]
 }
 
 /** Whether all ids are projects of the workspace. Deleted and foreign projects count as missing. */

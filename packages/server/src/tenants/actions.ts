@@ -1,7 +1,6 @@
 import type { Paging } from '@keyrail/contract/shared'
 import type { Tenant, TenantCreate, TenantList, TenantUpdate } from '@keyrail/contract/vendor/tenants'
 import { actorOf, appendAudit } from '../audit/append.ts'
-import { changesOf } from '../audit/changes.ts'
 import type { Caller } from '../gate/caller.ts'
 import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
@@ -15,7 +14,6 @@ import { isFoundBy, readSearch, type Search } from '../platform/paging/prefix.ts
 import { type Part, partOfOne, readParts, writePosition } from '../platform/paging/walks.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { noteTenantChange } from '../policy/changes.ts'
 import { tenantCreated, toNewTenant } from './meet.ts'
 import { toTarget, toTenant } from './resource.ts'
 import {
@@ -32,6 +30,7 @@ import {
   type tenantSearches,
   updateTenantRow,
 } from './sql.ts'
+import { changeTenant } from './update.ts'
 
 export function createTenant(
   { deps, db, principal }: Caller<CommonNeeds>,
@@ -120,27 +119,10 @@ async function searchTenants(
   )
 }
 
-/** Replaces the fields that the body names. Nodes receive the change, since they show the tenant of a key. */
 export function updateTenant({ deps, db, principal }: Caller<CommonNeeds>, id: string, body: TenantUpdate) {
-  return db.inWorkspace(principal.workspaceId, async tx => {
-    const row = await lockTenant(tx, id)
-    if (row === null) throw new Refusal('not_found')
-    const at = deps.clock.now()
-    const next: TenantRow = {
-      ...row,
-      ...(body.name !== undefined && { name: body.name }),
-      ...(body.meta !== undefined && { meta: body.meta }),
-      updated_at: new Date(at),
-    }
-    const changes = changesOf(toTenant(row), toTenant(next))
-    if (Object.keys(changes).length === 0) return toTenant(row)
-    updateTenantRow(tx, next)
-    await noteTenantChange(tx, id)
-    appendAudit(deps, tx, actorOf(principal), at, [
-      { ...toTarget(id), action: 'tenant.updated', payload: changes },
-    ])
-    return toTenant(next)
-  })
+  return db.inWorkspace(principal.workspaceId, async tx =>
+    toTenant(await changeTenant(deps, tx, actorOf(principal), id, body)),
+  )
 }
 
 /** Raises the tenant's epoch: every embed token issued so far fails on its next request. */

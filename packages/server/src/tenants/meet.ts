@@ -2,6 +2,7 @@ import type { TenantCreate } from '@keyrail/contract/vendor/tenants'
 import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
 import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import { readNetworks } from '../platform/network/read-networks.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { toTarget, toTenant } from './resource.ts'
 import { findTenantsByExternalId, insertMetTenant, lockMeetings, type TenantRow } from './sql.ts'
@@ -48,6 +49,7 @@ export const toNewTenant = (id: string, at: number, body: TenantCreate): TenantR
   external_id: body.external_id,
   name: body.name ?? null,
   meta: body.meta ?? {},
+  allowed_cidrs: readNetworks(body.allowed_cidrs ?? []),
   embed_epoch: 1,
   suspended_at: null,
   suspended_reason: null,

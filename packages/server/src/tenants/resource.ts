@@ -11,6 +11,7 @@ export const toTenant = (row: TenantRow): Tenant => ({
   external_id: row.external_id,
   name: row.name,
   meta: row.meta,
+  allowed_cidrs: row.allowed_cidrs,
   suspended_at: isoOrNull(row.suspended_at),
   suspended_reason: row.suspended_reason,
   updated_at: iso(row.updated_at),

@@ -1,5 +1,5 @@
 /**
- * The customers of a vendor. `actions.ts` has the rules, `suspend.ts` suspends and resumes, `meet.ts` creates a tenant that a mint names, `resource.ts` is
+ * The customers of a vendor. `actions.ts` has the rules, `update.ts` changes fields, `suspend.ts` suspends and resumes, `meet.ts` creates a tenant that a mint names, `resource.ts` is
  * the shape of the API.
  */
 

@@ -11,6 +11,8 @@ export interface TenantRow {
   external_id: string
   name: string | null
   meta: Record<string, unknown>
+  /** In canonical form. Empty: any. */
+  allowed_cidrs: string[]
   embed_epoch: number
   suspended_at: Date | null
   suspended_reason: string | null
@@ -19,12 +21,12 @@ export interface TenantRow {
 }
 
 const columns =
-  'id, external_id, name, meta, embed_epoch, suspended_at, suspended_reason, created_at, updated_at'
+  'id, external_id, name, meta, allowed_cidrs, embed_epoch, suspended_at, suspended_reason, created_at, updated_at'
 
 const insert = sql(
   'tenants.insert',
-  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $6)`,
+  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, allowed_cidrs)
+   values ($1, $2, $3, $4, $5, $6, $6, $7)`,
   { tenants_external_id_unique: 'external_id_taken' },
 )
 export const insertTenant = (tx: Tx, row: TenantRow) => tx.send(insert, insertValues(tx, row))
@@ -35,6 +37,7 @@ const insertValues = ({ workspaceId }: Tx, row: TenantRow) => [
   row.name,
   JSON.stringify(row.meta),
   row.created_at,
+  row.allowed_cidrs,
 ]
 
 const lockMeeting = sql(
@@ -63,8 +66,8 @@ export async function lockMeetings(tx: Tx, externalId: string, most: number) {
 /** The clock is read when the row is written, because the transaction may have waited for its turn. */
 const insertMet = sql(
   'tenants.insert_met',
-  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, met_at)
-   values ($1, $2, $3, $4, $5, $6, $6, service_now())
+  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, allowed_cidrs, met_at)
+   values ($1, $2, $3, $4, $5, $6, $6, $7, service_now())
    on conflict (workspace_id, external_id) where deleted_at is null do nothing
    returning id`,
 )
@@ -188,7 +191,8 @@ export const searchTenantRows = (
 const update = sql(
   'tenants.update',
   changesOne(
-    'update tenants set name = $3, meta = $4, embed_epoch = $5, updated_at = $6 where workspace_id = $1 and id = $2',
+    `update tenants set name = $3, meta = $4, embed_epoch = $5, updated_at = $6, allowed_cidrs = $7
+     where workspace_id = $1 and id = $2`,
   ),
 )
 export const updateTenantRow = (tx: Tx, row: TenantRow) =>
@@ -199,6 +203,7 @@ export const updateTenantRow = (tx: Tx, row: TenantRow) =>
     JSON.stringify(row.meta),
     row.embed_epoch,
     row.updated_at,
+    row.allowed_cidrs,
   ])
 
 const suspend = sql(

@@ -79,7 +79,15 @@ function callOf(random: Seeded, known: Known): Call {
     case 'revoke':
       return ['POST', `${key()}/revoke`, { reason: text }]
     case 'patchKey':
-      return ['PATCH', key(), { name: text, ...(random.integer(2) === 1 && { scopes: [text] }) }]
+      return [
+        'PATCH',
+        key(),
+        {
+          name: text,
+          ...(random.integer(2) === 1 && { scopes: [text] }),
+          ...(random.integer(2) === 1 && { allowed_cidrs: random.pick([null, [], ['10.0.0.0/8']]) }),
+        },
+      ]
     case 'patchLimits':
       return [
         'PATCH',
@@ -89,7 +97,11 @@ function callOf(random: Seeded, known: Known): Call {
     case 'patchProject':
       return ['PATCH', `/v1/projects/${project()}`, { name: text, slug: `slug-${random.integer(4)}-x` }]
     case 'patchTenant':
-      return ['PATCH', `/v1/tenants/${tenant()}`, { name: text, meta: { text } }]
+      return [
+        'PATCH',
+        `/v1/tenants/${tenant()}`,
+        { name: text, meta: { text }, allowed_cidrs: random.pick([[], ['10.0.0.0/8']]) },
+      ]
     case 'suspendTenant':
       return ['POST', `/v1/tenants/${tenant()}/suspend`, { reason: text }]
     case 'resumeTenant':

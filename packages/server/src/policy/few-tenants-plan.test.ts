@@ -5,7 +5,7 @@ import { openStatementWork } from '../../test/statement-work.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
 import { writtenColumns } from '../../test/written-columns.ts'
 import type { Statement } from '../platform/db/connection.ts'
-import { isOfSuspendedSql } from './cause.ts'
+import { hasNetworksSql, isOfSuspendedSql } from './cause.ts'
 
 const harness = await startHarness()
 const { query } = harness
@@ -14,11 +14,12 @@ const { workspaceId, projectId } = vendor
 const key = await issueKey(harness, vendor)
 const work = await openStatementWork(harness)
 
-// 600 of 20,000 tenants have two keys each, of which some changed in the log. Three are suspended, and 60 were and are deleted.
+// 600 of 20,000 tenants have two keys each, of which some changed in the log. Three are suspended and three have networks; 60 were
+// suspended or had networks, and are deleted.
 await query(
-  `insert into tenants (workspace_id, id, external_id, created_at, updated_at, suspended_at, deleted_at)
+  `insert into tenants (workspace_id, id, external_id, created_at, updated_at, suspended_at, deleted_at, allowed_cidrs)
    select $1, gen_random_uuid(), case when n <= 600 then 'org ' else 'more ' end || n, now(), now(), case when n <= 63 then now() end,
-     case when n between 4 and 63 then now() end from generate_series(1, 20000) n`,
+     case when n between 4 and 63 then now() end, case when n between 4 and 66 then '{10.0.0.0/8}' else '{}' end::text[] from generate_series(1, 20000) n`,
   [workspaceId],
 )
 const columns = await writtenColumns(query, 'api_keys')
@@ -41,20 +42,27 @@ const start = '00000000-0000-0000-0000-000000000000'
 const page = [workspaceId, projectId, start, ['live', 'test'], 5_000, 4_194_304]
 const delta = [workspaceId, projectId, 10, ['live', 'test'], null, 5_000, 4_194_304]
 const { snapshotPage, changes } = harness.deps.policy.statements
-/** The statement as it would be if no tenant could be suspended. */
+/** The statement as it would be if no tenant could be suspended or have networks. */
 const plainly = (statement: Statement): Statement => ({
   ...statement,
-  text: statement.text.replaceAll(isOfSuspendedSql, 'false'),
+  text: statement.text.replaceAll(isOfSuspendedSql, 'false').replaceAll(hasNetworksSql, 'false'),
 })
-/** What a statement may read more than that: the three tenants, wherever it asks for suspensions. */
-const moreMost = 24
+/** What a statement may read more than that: the six tenants, wherever it asks for them. */
+const moreMost = 48
 
 for (const mode of ['custom', 'generic'] as const) {
-  test(`a ${mode} plan for a node of either sort reads the suspended tenants and no further row`, async () => {
+  test(`a ${mode} plan for a node of either sort reads the tenants it asks for and no further row`, async () => {
     const unknowing = snapshotPage([], false)
     for (const [what, statement, without, values] of [
       ['a page', unknowing, plainly(unknowing), page],
       ['a page for a node that knows', snapshotPage(['suspended'], false), plainly(unknowing), page],
+      ['a page for a node that knows networks', snapshotPage(['cidr'], false), plainly(unknowing), page],
+      [
+        'a page for a node that knows both',
+        snapshotPage(['cidr', 'suspended'], false),
+        plainly(unknowing),
+        page,
+      ],
       ['a delta', changes([]), plainly(changes([])), delta],
     ] as const) {
       const { rows: fewest } = await work(workspaceId, mode, without, values)
