@@ -24,7 +24,8 @@ export const KeyVerify = strictObject({
     Type.String({
       minLength: 2,
       maxLength: 64,
-      description: 'The address of the customer, IPv4 or IPv6. No rule reads it yet.',
+      description:
+        'The address that the request of the customer comes from, IPv4 or IPv6. A key with `allowed_cidrs` needs it.',
       examples: ['203.0.113.7'],
     }),
   ),

@@ -14,13 +14,14 @@ const RequestScopes = {
 const RequestAddress = Type.String({
   minLength: 2,
   maxLength: 64,
-  description: 'The address that the request comes from, IPv4 or IPv6. No rule reads it yet.',
+  description:
+    'The address that the request comes from, IPv4 or IPv6. Without it, a key with `allowed_cidrs` is refused.',
   examples: ['203.0.113.7'],
 })
 const At = {
   ...Timestamp,
   description:
-    'Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended and earlier scopes are in the audit log; limits are left out. Default: now.',
+    'Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended, and earlier scopes and networks, are in the audit log; limits are left out. Default: now.',
 } as typeof Timestamp
 
 /** A request to explain. */

@@ -70,10 +70,11 @@ async function explainFacts(
   deps: ExplainNeeds,
   { db, principal, deadline }: Asking,
   facts: KeyFacts,
-  { scopes = [], at }: Asked,
+  { scopes = [], ip, at }: Asked,
   before: readonly Reason[],
 ): Promise<KeyExplanation> {
   const asOf = dateOrNull(at)
+  const address = ip === undefined ? null : readAddress(ip)
   const { id, project_id: projectId, tenant_id: tenantId, env } = facts
   const { workspaceId, reach } = principal
   const check = { workspaceId, projectId, env, keyId: id, tenantId, rules: facts.limits }
@@ -92,7 +93,10 @@ async function explainFacts(
     ...(!maySee('projects:read') && { project_name: projectId }),
   }
   return {
-    ...judge([...before, ...reasonsOf({ facts: shown, scopes, asOf, limits })]),
+    ...judge([
+      ...before,
+      ...reasonsOf({ facts: shown, scopes, address, asOf, limits, hidesTenant: !maySee('tenants:read') }),
+    ]),
     at: iso(asOf ?? facts.now),
     key: toKey(facts),
     tenant: maySee('tenants:read')

@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import type { KeyFacts } from '../keys/facts.ts'
 import { envOfKey, secretKeyPrefix } from '../platform/crypto/token.ts'
 import { iso } from '../platform/time.ts'
+import { networkReasons } from './network-reasons.ts'
 
 type Limit = Static<typeof LimitState>
 
@@ -12,6 +13,10 @@ export interface Judged {
   readonly facts: KeyFacts
   /** The scopes that the request needs. */
   readonly scopes: readonly string[]
+  /** Where the request comes from; null: nobody knows. */
+  readonly address: string | null
+  /** Whether the caller may not see what the tenant allows. */
+  readonly hidesTenant: boolean
   /** Another time than now; null: now. Without one no time that a process has written is compared with the store's. */
   readonly asOf: Date | null
   /** The limits as they are now. Null: the counters could not be read. */
@@ -53,6 +58,7 @@ export function reasonsOf(judged: Judged): Reason[] {
     pause(facts, asOf),
     suspension(facts, asOf),
     expiry(facts, asOf ?? facts.now),
+    ...networkReasons(judged),
     scope(judged),
     limit(judged),
   ]

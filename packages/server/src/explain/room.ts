@@ -1,6 +1,6 @@
 /**
  * Explains why servers accept or refuse a key. `actions.ts` reads the key, its limits and its nodes; `reasons.ts` judges
- * the facts in the order of the contract, with a sentence for each reason.
+ * the facts in the order of the contract, with a sentence for each reason, and `network-reasons.ts` the address.
  */
 
 import type { Room } from '../gate/room.ts'

@@ -31,8 +31,8 @@ export async function verifyKey(
   { principal, deadline, body }: Asking,
 ): Promise<KeyVerdict> {
   const { key: text, scopes = [], ip, cost = 1 } = body
-  if (ip !== undefined && readAddress(ip) === null)
-    throw invalidField('ip', 'must be an IPv4 or IPv6 address')
+  const address = ip === undefined ? null : readAddress(ip)
+  if (ip !== undefined && address === null) throw invalidField('ip', 'must be an IPv4 or IPv6 address')
   assertSeesProject(principal, body.project_id)
   const { workspaceId, reach } = principal
   const projectId = body.project_id.toLowerCase()
@@ -47,7 +47,7 @@ export async function verifyKey(
     env: reach === 'test' ? 'test' : (formEnv ?? 'live'),
     hour,
   } as const
-  const judged = judgeKey(text, formEnv !== null, key, scopes)
+  const judged = judgeKey(text, formEnv !== null, key, { scopes, address })
   if (judged !== 'valid' || key === null) return refuse(deps, judged, place)
   const limits = await charge(deps, { principal, deadline }, { projectId, key, cost })
   if (limits?.allowed === false)

@@ -24,6 +24,8 @@ export interface FoundKey {
   readonly env: Env
   readonly name: string | null
   readonly scopes: readonly string[]
+  /** The ranges from which it may be used: its own, or those of its tenant. Empty: any. */
+  readonly networks: readonly string[]
   /** Null if it is larger than the feed sends. */
   readonly meta: Record<string, unknown> | null
   /** Milliseconds since 1970. */
@@ -81,6 +83,7 @@ const toFoundKey = (row: Row): FoundKey => ({
   env: row.env as Env,
   name: row.name as string | null,
   scopes: row.scopes as string[],
+  networks: row.networks as string[],
   meta: row.meta as Record<string, unknown> | null,
   expiresAt: row.expires_at === null ? null : Math.round(Number(row.expires_at)),
   limits: row.limits as RateLimit[],

@@ -1,5 +1,13 @@
 import { refusalsByCause, type ServiceVerdict } from '@keyrail/contract/verdicts'
+import { judgeAddress } from '../platform/network/judge-address.ts'
 import type { FoundKey } from './find-key.ts'
+
+/** What a customer's request needs of its key. */
+interface Request {
+  readonly scopes: readonly string[]
+  /** Where it comes from; null: nobody knows. */
+  readonly address: string | null
+}
 
 /**
  * Judges a key in the order of the contract, as the SDK does. Limits are charged after that.
@@ -9,12 +17,14 @@ import type { FoundKey } from './find-key.ts'
 export function judgeKey(
   text: string,
   isForm: boolean,
-  key: Pick<FoundKey, 'cause' | 'scopes'> | null,
-  required: readonly string[],
+  key: Pick<FoundKey, 'cause' | 'networks' | 'scopes'> | null,
+  { scopes, address }: Request,
 ): Exclude<ServiceVerdict, 'rate_limited'> {
   if (text === '') return 'missing_key'
   if (!isForm) return 'malformed_key'
   if (key === null) return 'unknown_key'
   if (key.cause !== null) return refusalsByCause[key.cause]
-  return required.every(scope => key.scopes.includes(scope)) ? 'valid' : 'insufficient_scope'
+  const misplaced = judgeAddress(key.networks, address)
+  if (misplaced !== null) return misplaced
+  return scopes.every(scope => key.scopes.includes(scope)) ? 'valid' : 'insufficient_scope'
 }

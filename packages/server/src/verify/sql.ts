@@ -13,6 +13,7 @@ export const findKeys = sql(
    select u.place, p.id is not null and p.deleted_at is null as has_project,
      floor(extract(epoch from (select now from clock)) / 3600)::int as hour,
      k.id, k.tenant_id, t.external_id, k.env, k.name, array_to_json(k.scopes) as scopes,
+     array_to_json(coalesce(k.allowed_cidrs, t.allowed_cidrs)) as networks,
      extract(epoch from k.expires_at)::float8 * 1000 as expires_at,
      case when octet_length(k.meta::text) <= ${feedMetaBytesMax} then k.meta end as meta,
      case when k.id is not null then coalesce(k.rate_limits, p.default_rate_limits) end as limits,
@@ -22,7 +23,7 @@ export const findKeys = sql(
    left join projects p on p.workspace_id = u.workspace_id and p.id = u.project_id
    left join lateral (
      select o.id, o.project_id, o.tenant_id, o.env, o.name, o.scopes, o.meta, o.rate_limits, o.expires_at, o.revoked_at,
-       o.revoked_reason, o.disabled_at, o.workspace_id
+       o.revoked_reason, o.disabled_at, o.allowed_cidrs, o.workspace_id
      from api_keys o where o.workspace_id = u.workspace_id and o.lookup_hash = u.digest offset 0
    ) k on k.project_id = u.project_id and (k.env = 'test' or not u.is_test)
    left join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id`,

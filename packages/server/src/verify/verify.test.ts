@@ -74,7 +74,7 @@ test('each verdict has its code, in the order of the contract', async () => {
     await codeOf(plain.key, { scopes: ['a'] }),
     await codeOf(plain.key),
   ]
-  const order = [0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 6, 7]
+  const order = [0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 6, 9]
   const codes = serviceVerdicts.slice(1)
   assert.deepEqual(heard, [...order.map(at => codes[at]), 'valid'])
   const { body } = await verify(revoked.key)
@@ -143,6 +143,35 @@ test('a foreign, deleted, unseen or unknown project is the same 404, whatever th
     assert.deepEqual({ ...body, request_id: '' }, { ...heard[0]?.body, request_id: '' })
   }
   assert.equal(await codeOf(key, { project_id: projectId.toUpperCase() }, bound.key), 'valid')
+})
+
+test('a key is refused outside its networks, and those of its tenant, with the next call', async () => {
+  const { id: tenant_id } = await makeTenant(harness, vendor)
+  const { id, key } = await issueKey(harness, vendor, { tenant_id, scopes: ['a'] })
+  const heard = async () => [
+    await codeOf(key),
+    await codeOf(key, { ip: '203.0.113.255' }),
+    await codeOf(key, { ip: '[::ffff:203.0.113.0]:443' }),
+    await codeOf(key, { ip: '203.0.114.0', scopes: ['b'] }),
+  ]
+  const patch = (path: string, allowed_cidrs: string[] | null) =>
+    ask('PATCH', `/v1/${path}`, { token: live, body: { allowed_cidrs } })
+  assert.deepEqual(await heard(), ['valid', 'valid', 'valid', 'insufficient_scope'])
+  await patch(`tenants/${tenant_id}`, ['203.0.113.0/24'])
+  const inside = ['ip_unknown', 'valid', 'valid', 'ip_not_allowed']
+  assert.deepEqual(await heard(), inside)
+  await patch(`keys/${id}`, ['203.0.114.0/24'])
+  const outside = ['ip_unknown', 'ip_not_allowed', 'ip_not_allowed', 'insufficient_scope']
+  assert.deepEqual(await heard(), outside)
+  await patch(`keys/${id}`, [])
+  assert.deepEqual(await heard(), ['valid', 'valid', 'valid', 'insufficient_scope'])
+  await patch(`keys/${id}`, null)
+  assert.deepEqual(await heard(), inside)
+  const { body } = await verify(key, { ip: '192.0.2.1' })
+  assert.deepEqual([body.valid, body.key, body.limits], [false, null, []])
+  // A list that no release writes lets nobody through.
+  await query(`update api_keys set allowed_cidrs = '{everywhere}' where id = $1`, [id])
+  assert.deepEqual(await heard(), ['ip_unknown', 'ip_not_allowed', 'ip_not_allowed', 'ip_not_allowed'])
 })
 
 test('a person cannot verify, and a body is refused before its project is looked for', async () => {
