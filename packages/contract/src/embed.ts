@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import { KeyNetworks, TenantNetworks } from './networks.ts'
 import { Type } from './schema.ts'
 import {
   BooleanText,
@@ -23,13 +24,13 @@ import {
 } from './shared.ts'
 import { KeyPauser } from './vendor/keys.ts'
 
-/** What an embed token may do. `keys:read` and `keys:write` do not imply each other. */
+/** What an embed token may do. None of `keys:read`, `keys:write` and `network:write` implies another. */
 const EmbedScope = Type.String({
   minLength: 1,
   maxLength: 220,
-  pattern: '^(?:keys:read|keys:write|key_scope:[\\s\\S]+)$',
+  pattern: '^(?:keys:read|keys:write|network:write|key_scope:[\\s\\S]+)$',
   description:
-    '`keys:read` and `keys:write` open the routes; `key_scope:<scope>` lets a key made there carry <scope>.',
+    '`keys:read` and `keys:write` open the routes; `network:write` lets the token change from which networks keys may be used; `key_scope:<scope>` lets a key made there carry <scope>.',
   examples: ['keys:read'],
 })
 
@@ -82,6 +83,7 @@ export const EmbedSession = strictObject({
     id: Uuid,
     external_id: Type.String(),
     name: nullable(StoredName),
+    allowed_cidrs: TenantNetworks,
     suspended: Type.Optional(
       Type.Literal(true, {
         description:
@@ -97,6 +99,14 @@ export const EmbedSession = strictObject({
     write: Type.Boolean(),
     update: Type.Boolean({ description: 'Whether `PATCH /v1/embed/keys/:id` is open to the token.' }),
     pause: Type.Boolean({ description: 'Whether the token may pause and resume keys.' }),
+    network: Type.Boolean({
+      description:
+        'Whether the token has `network:write`: with `update`, it may change the networks of keys.',
+    }),
+    tenant_network: Type.Boolean({
+      description:
+        'Whether `PATCH /v1/embed/tenant` is open to the token. A token of `test` cannot: live keys would change.',
+    }),
     key_scopes: Type.Array(Type.String()),
   }),
   known_scopes: nullable(
@@ -124,10 +134,28 @@ export const EmbedKeyUpdate = strictObject(
         description: 'Not later than it is now. Null: only for a key that never expires.',
       }),
     ),
+    allowed_cidrs: Type.Optional(
+      Type.Unsafe<string[] | null>({
+        ...KeyNetworks,
+        description: `Only with the scope \`network:write\`. ${KeyNetworks.description}`,
+      }),
+    ),
   },
   { minProperties: 1 },
 )
 export type EmbedKeyUpdate = Static<typeof EmbedKeyUpdate>
+
+export const EmbedTenantUpdate = strictObject({ allowed_cidrs: TenantNetworks })
+export type EmbedTenantUpdate = Static<typeof EmbedTenantUpdate>
+
+/** The tenant as its own browser sees it: without the vendor's `meta`. */
+export const EmbedTenant = resource('tenant', {
+  external_id: Type.String(),
+  name: nullable(StoredName),
+  allowed_cidrs: TenantNetworks,
+  updated_at: Timestamp,
+})
+export type EmbedTenant = Static<typeof EmbedTenant>
 
 /** A key as a tenant sees it: without the vendor's `meta`, and without the ids that the token implies. */
 const fields = {
@@ -135,6 +163,7 @@ const fields = {
   display_prefix: Type.String(),
   scopes: Scopes,
   rate_limits: nullable(RateLimits),
+  allowed_cidrs: KeyNetworks,
   expires_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
   revoked_reason: nullable(Type.String()),

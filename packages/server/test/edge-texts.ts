@@ -182,13 +182,14 @@ export const patternEdges: Record<string, Texts> = {
     ],
   },
   // Scope of an embed token
-  '^(?:keys:read|keys:write|key_scope:[\\s\\S]+)$': {
-    ok: ['keys:read', 'keys:write', 'key_scope:a', `key_scope:${'\u{1F600}'.repeat(210)}`],
+  '^(?:keys:read|keys:write|network:write|key_scope:[\\s\\S]+)$': {
+    ok: ['keys:read', 'keys:write', 'network:write', 'key_scope:a', `key_scope:${'\u{1F600}'.repeat(210)}`],
     bad: [
       '',
       'keys',
       'keys:',
       'keys:admin',
+      'network:read',
       'Keys:read',
       ' keys:read',
       'keys:read ',

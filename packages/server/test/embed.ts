@@ -5,7 +5,13 @@ import type { AskApi } from './mutations.ts'
 import type { Vendor } from './vendor.ts'
 
 /** The default scopes in tests: everything a widget may do, and two scopes for the keys that it makes. */
-const embedScopes = ['keys:read', 'keys:write', 'key_scope:charges:read', 'key_scope:refunds']
+const embedScopes = [
+  'keys:read',
+  'keys:write',
+  'network:write',
+  'key_scope:charges:read',
+  'key_scope:refunds',
+]
 
 /** Mints a token over the API, as a vendor's server would. */
 export async function mintToken(

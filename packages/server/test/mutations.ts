@@ -161,6 +161,11 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     token: (await makeWidget(means)).token,
     body: { name: 'refused' },
   }),
+  updateEmbedTenant: async means => ({
+    url: '/v1/embed/tenant',
+    token: (await makeWidget(means)).token,
+    body: { allowed_cidrs: ['203.0.113.0/24'] },
+  }),
   updateEmbedKey: async means => {
     const { token, id } = await makeWidget(means)
     return { url: `/v1/embed/keys/${id}`, token, body: { name: 'Renamed' } }

@@ -31,7 +31,7 @@ export interface RouteDeclaration {
   /** What a secret key with permissions needs. Without it, the route accepts no secret key. */
   readonly permission?: Permission
   /** What an embed token needs, beyond being one. */
-  readonly scope?: 'keys:read' | 'keys:write'
+  readonly scope?: 'keys:read' | 'keys:write' | 'network:write'
   /** Refuses a person without a verified address where sign-up is not open, because it reaches beyond their account. */
   readonly forVerified?: true
   readonly query?: TSchema

@@ -6,6 +6,8 @@ import {
   EmbedKeys,
   EmbedKeyUpdate,
   EmbedSession,
+  EmbedTenant,
+  EmbedTenantUpdate,
   EmbedToken,
   EmbedTokenCreate,
   Jwks,
@@ -44,6 +46,17 @@ export const embedRoutes = declareRoutes({
       'Returns what a widget draws: the tenant and project of the token, what it allows, the scopes to offer for a new key, when it expires, and the theme.',
     answer: EmbedSession,
   },
+  'PATCH /v1/embed/tenant': {
+    plane: 'embed',
+    operation: 'updateEmbedTenant',
+    summary: "Change the tenant's networks",
+    description:
+      'Replaces the networks from which those keys of the tenant may be used that have none of their own, in every project and environment. A token of `test` is refused.',
+    scope: 'network:write',
+    body: EmbedTenantUpdate,
+    answer: EmbedTenant,
+    refusals: ['live_credential_required'],
+  },
   'GET /v1/embed/keys': {
     plane: 'embed',
     operation: 'listEmbedKeys',
@@ -71,7 +84,7 @@ export const embedRoutes = declareRoutes({
     operation: 'updateEmbedKey',
     summary: 'Update a key',
     description:
-      'Replaces the fields that the body names. The expiry may only become earlier. A revoked key cannot be changed.',
+      'Replaces the fields that the body names. The expiry may only become earlier. `allowed_cidrs` needs the scope `network:write` too. A revoked key cannot be changed.',
     scope: 'keys:write',
     body: EmbedKeyUpdate,
     answer: EmbedKey,

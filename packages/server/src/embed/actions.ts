@@ -29,7 +29,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { meetTenant } from '../tenants/meet.ts'
 import { readKeyUsage } from '../usage/key-usage.ts'
 import type { EmbedNeeds } from './needs.ts'
-import { keyScopesOf } from './session.ts'
+import { keyScopesOf, networkScope } from './session.ts'
 
 /** A key as the tenant's browser sees it. Fields are listed one by one, so that new fields of keys stay hidden. */
 const toEmbedKey = (key: Key): EmbedKey => ({
@@ -39,6 +39,7 @@ const toEmbedKey = (key: Key): EmbedKey => ({
   display_prefix: key.display_prefix,
   scopes: key.scopes,
   rate_limits: key.rate_limits,
+  allowed_cidrs: key.allowed_cidrs,
   expires_at: key.expires_at,
   revoked_at: key.revoked_at,
   revoked_reason: key.revoked_reason,
@@ -86,6 +87,8 @@ export async function updateEmbedKey(
   body: EmbedKeyUpdate,
 ): Promise<EmbedKey> {
   const { workspaceId, embed } = principal
+  if (body.allowed_cidrs !== undefined && !embed.scopes.includes(networkScope))
+    throw new Refusal('insufficient_scope', `The embed token lacks the scope ${networkScope}.`)
   const updated = await db.inWorkspace(workspaceId, tx =>
     updateTenantKey(deps, tx, actorOf(principal), keysOf(embed), id, body),
   )

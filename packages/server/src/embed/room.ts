@@ -1,6 +1,6 @@
 /**
  * The browser of a tenant. `mint.ts` makes tokens in the form of `signed-token.ts` and stores nothing, `session.ts`
- * returns what a token allows, `actions.ts` manages the keys of the tenant.
+ * returns what a token allows, `actions.ts` manages the keys of the tenant, `tenant.ts` its networks.
  */
 
 import type { Room } from '../gate/room.ts'

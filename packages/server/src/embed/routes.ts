@@ -18,6 +18,7 @@ import {
 import { mintEmbedToken } from './mint.ts'
 import type { EmbedNeeds } from './needs.ts'
 import { readSession } from './session.ts'
+import { updateEmbedTenant } from './tenant.ts'
 
 const serve = servedWith<EmbedNeeds>()
 
@@ -44,6 +45,11 @@ export const routes = serve(embedRoutes, {
   },
   'GET /v1/embed/session': {
     handle: async (_deps, { db, principal }) => ({ body: await readSession(db, principal) }),
+  },
+  'PATCH /v1/embed/tenant': {
+    handle: async (deps, { db, principal, body }) => ({
+      body: await updateEmbedTenant({ deps, db, principal }, body),
+    }),
   },
   'GET /v1/embed/keys': {
     handle: async (deps, { db, principal, query, header }) =>

@@ -5,6 +5,8 @@ import type { Db } from '../platform/db/db.ts'
 import { iso } from '../platform/time.ts'
 
 const keyScope = 'key_scope:'
+/** Beyond the three scopes of the specification: the tenant says from where its keys may be used. */
+export const networkScope = 'network:write'
 
 /** The scopes that a key created with the token may have. */
 export const keyScopesOf = ({ scopes }: Pick<EmbedGrant, 'scopes'>): string[] =>
@@ -32,6 +34,7 @@ const toSession = (
     id: tenant.id,
     external_id: tenant.externalId,
     name: tenant.name,
+    allowed_cidrs: [...tenant.networks],
     ...(tenant.isSuspended && { suspended: true }),
   },
   project: { id: project.id, name: project.name },
@@ -43,6 +46,8 @@ const toSession = (
     // Apart from `write`: a widget that is newer than a service learns from its absence that the route is missing.
     update: scopes.includes('keys:write'),
     pause: scopes.includes('keys:write'),
+    network: scopes.includes(networkScope),
+    tenant_network: env === 'live' && scopes.includes(networkScope),
     key_scopes: keyScopesOf({ scopes }),
   },
   known_scopes: knownScopes,

@@ -14,7 +14,7 @@ interface Terms {
   /** Set when a person may call the route before their address is verified, where only invited people sign up. */
   readonly whileUnverified?: true
   /** The scope that an embed token needs. */
-  readonly embedScope?: 'keys:read' | 'keys:write'
+  readonly embedScope?: 'keys:read' | 'keys:write' | 'network:write'
 }
 
 /** The terms of a route that accepts no secret key. */

@@ -103,7 +103,7 @@ const standingStatement = sql(
   'gate.standing',
   `select u.place, w.name as vendor_name, w.embed_origins, w.embed_accent, w.embed_radius, w.embed_logo_text, extract(epoch from service_now()) * 1000 as now,
      t.id as tenant_id, t.external_id, t.name as tenant_name, t.embed_epoch, t.deleted_at is null as has_tenant,
-     t.suspended_at is not null as is_suspended,
+     t.suspended_at is not null as is_suspended, t.allowed_cidrs,
      p.id as project_id, p.name as project_name, p.deleted_at is null as has_project,
      p.strict_scopes or p.known_scopes is not null as lists_scopes,
      k.id is not null and ${isActiveSql('k')} as has_minter
@@ -139,7 +139,14 @@ export interface EmbedStanding {
   origins: readonly string[]
   theme: EmbedTheme
   /** Null when it is deleted or never existed. */
-  tenant: { id: string; externalId: string; name: string | null; epoch: number; isSuspended: boolean } | null
+  tenant: {
+    id: string
+    externalId: string
+    name: string | null
+    epoch: number
+    isSuspended: boolean
+    networks: readonly string[]
+  } | null
   project: { id: string; name: string; listsScopes: boolean } | null
   /** Whether the secret key is neither revoked nor expired. */
   hasMinter: boolean
@@ -248,6 +255,7 @@ const toStanding = (row: Record<string, unknown>): EmbedStanding => ({
           name: row.tenant_name as string | null,
           epoch: Number(row.embed_epoch),
           isSuspended: row.is_suspended === true,
+          networks: row.allowed_cidrs as string[],
         },
   project:
     row.project_id === null || row.has_project !== true

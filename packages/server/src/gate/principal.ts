@@ -68,6 +68,8 @@ export interface EmbedGrant {
     readonly epoch: number
     /** Then `scopes` has nothing that writes. */
     readonly isSuspended: boolean
+    /** From which its keys may be used that have none of their own; empty: any. */
+    readonly networks: readonly string[]
   }
   readonly project: {
     readonly id: string
