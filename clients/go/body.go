@@ -39,8 +39,10 @@ type feedBody struct {
 	// features are the requested ones that the service gives.
 	features []string
 	tenants  []namedTenant
-	// listed is empty if the service does not say which tenants are suspended.
-	listed []listedTenant
+	// listed are tenants of which the service says whether they are suspended, or from where their keys may be
+	// used.
+	listed                        []listedTenant
+	listsSuspended, listsNetworks bool
 
 	// Of a snapshot. nextCursor is empty on the last page.
 	keys       []storedKey
@@ -85,7 +87,7 @@ func readFeedBody(text []byte, scope *scope) (*feedBody, *Error) {
 	}
 	body.features = featuresIn(fields["features"])
 	body.tenants = tenantsIn(fields["tenants"])
-	if err := body.readSuspended(fields); err != nil {
+	if err := body.readListed(fields); err != nil {
 		return nil, err
 	}
 	if body.isSnapshot {

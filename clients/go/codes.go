@@ -17,6 +17,8 @@ const (
 	DisabledKey       Code = "disabled_key"
 	SuspendedTenant   Code = "suspended_tenant"
 	ExpiredKey        Code = "expired_key"
+	IPUnknown         Code = "ip_unknown"
+	IPNotAllowed      Code = "ip_not_allowed"
 	InsufficientScope Code = "insufficient_scope"
 )
 
@@ -33,6 +35,8 @@ var messages = map[Code]string{
 	DisabledKey:       "The API key is disabled",
 	SuspendedTenant:   "The account that the API key belongs to is suspended",
 	ExpiredKey:        "The API key has expired",
+	IPUnknown:         "The API key is restricted to networks, and the address of the caller is not known",
+	IPNotAllowed:      "The API key may not be used from this address",
 	InsufficientScope: "The API key lacks a required scope",
 }
 
@@ -44,7 +48,7 @@ func (c Code) Status() int {
 	switch c {
 	case Valid:
 		return 200
-	case InsufficientScope:
+	case IPUnknown, IPNotAllowed, InsufficientScope:
 		return 403
 	case NotReady, Stale, NotHeld:
 		return 503

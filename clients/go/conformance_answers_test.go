@@ -3,6 +3,7 @@ package keyrail
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -58,6 +59,10 @@ func gateFields(k *Keys, command *conformanceCommand) map[string]any {
 	request := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(context.Background())
 	for _, header := range command.Headers {
 		request.Header.Add(header[0], header[1])
+	}
+	request.RemoteAddr = ""
+	if command.IP != "" {
+		request.RemoteAddr = net.JoinHostPort(command.IP, "50000")
 	}
 	recorder := httptest.NewRecorder()
 	k.Protect(route, append(options, WithoutUsage())...).ServeHTTP(recorder, request)

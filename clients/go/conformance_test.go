@@ -74,6 +74,7 @@ type conformanceCommand struct {
 	Timeout   float64
 	Ms        float64
 	Key       *string
+	IP        string
 	Scopes    []string
 	Cost      *int
 	Requests  *int
@@ -146,7 +147,7 @@ func (d *conformanceDriver) do(command *conformanceCommand) map[string]any {
 		d.clock.advance(command.Ms, wallMs)
 		return map[string]any{}
 	case "verify":
-		return verdictFields(k.Verify(keyIn(command), Requirements{Scopes: command.Scopes, Env: command.Env}))
+		return verdictFields(k.Verify(keyIn(command), Requirements{Scopes: command.Scopes, Env: command.Env, IP: command.IP}))
 	case "ready":
 		return map[string]any{"ready": k.poller.servesOrDid()}
 	case "save":

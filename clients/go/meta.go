@@ -26,3 +26,25 @@ func (m Meta) Text(name string) string {
 
 // blankMeta is that of most keys, which take no memory for it.
 const blankMeta Meta = "{}"
+
+func (s *store) setMeta(slot uint32, meta Meta) {
+	switch meta {
+	case blankMeta:
+		s.hasBlank = true
+		delete(s.metas, slot)
+	case "":
+		delete(s.metas, slot)
+	default:
+		s.metas[slot] = meta
+	}
+}
+
+func (s *store) meta(slot uint32) Meta {
+	if meta, isOwn := s.metas[slot]; isOwn {
+		return meta
+	}
+	if s.hasBlank {
+		return blankMeta
+	}
+	return ""
+}

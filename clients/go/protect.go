@@ -3,6 +3,7 @@ package keyrail
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -47,6 +48,24 @@ func Header(names ...string) ProtectOption {
 	return func(g *gate) { g.headers = lower }
 }
 
+// ClientIP says how the address of the caller is found where this program is behind a proxy: from a header that
+// your proxy sets, and that no caller can set. Default: the peer of the connection. An empty text: unknown.
+func ClientIP(of func(r *http.Request) string) ProtectOption {
+	if of == nil {
+		panic("keyrail: ClientIP needs a function")
+	}
+	return func(g *gate) { g.ip = of }
+}
+
+// peerOf is the address of RemoteAddr; empty if it has none, as for a Unix socket.
+func peerOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
 // WithoutLimits charges no limits.
 func WithoutLimits() ProtectOption { return func(g *gate) { g.ignoresLimits = true } }
 
@@ -61,13 +80,13 @@ func (k *Keys) Protect(next http.Handler, options ...ProtectOption) http.Handler
 	if next == nil {
 		panic("keyrail: Protect needs a handler")
 	}
-	g := &gate{keys: k, headers: []string{"authorization"}, cost: 1}
+	g := &gate{keys: k, headers: []string{"authorization"}, cost: 1, ip: peerOf}
 	for _, set := range options {
 		set(g)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		exchange, ctx := exchangeOf(r.Context())
-		key, headers, refused := g.admit(ctx, exchange, r.Header)
+		key, headers, refused := g.admit(ctx, exchange, r)
 		if refused != nil {
 			refused.serve(w)
 			return
@@ -94,16 +113,17 @@ type gate struct {
 	scopes        []string
 	headers       []string
 	cost          int
+	ip            func(r *http.Request) string
 	ignoresLimits bool
 	ignoresUsage  bool
 }
 
 // admit returns the key with headers for the answer, or the answer to send.
-func (g *gate) admit(ctx context.Context, exchange *exchange, headers http.Header) (Verdict, http.Header, *problem) {
-	presented, fault := credentialOf(headers, g.headers)
+func (g *gate) admit(ctx context.Context, exchange *exchange, r *http.Request) (Verdict, http.Header, *problem) {
+	presented, fault := credentialOf(r.Header, g.headers)
 	key := Verdict{Code: MalformedKey}
 	if fault == "" {
-		key = g.keys.Verify(presented, Requirements{Scopes: g.scopes})
+		key = g.keys.Verify(presented, Requirements{Scopes: g.scopes, IP: g.ip(r)})
 	}
 	if !key.IsValid() {
 		return key, nil, refusal(key.Code, g.scopes, g.headers, fault)

@@ -33,7 +33,12 @@ func limitedNode(t *testing.T, change func(*Options)) (*Keys, *virtualClock, *[]
 }
 
 func asked(handler http.Handler, headers ...string) *httptest.ResponseRecorder {
+	return askedFrom("192.0.2.1:1234", handler, headers...)
+}
+
+func askedFrom(peer string, handler http.Handler, headers ...string) *httptest.ResponseRecorder {
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.RemoteAddr = peer
 	for at := 0; at < len(headers); at += 2 {
 		request.Header.Add(headers[at], headers[at+1])
 	}
@@ -180,7 +185,7 @@ func TestLimitsThatCannotBeCheckedRefuse(t *testing.T) {
 func TestAWrongOptionPanics(t *testing.T) {
 	for name, make := range map[string]func(){
 		"scopes": func() { Scopes() }, "cost": func() { Cost(1_001) }, "header": func() { Header("a b") },
-		"handler": func() { (&Keys{}).Protect(nil) },
+		"ip": func() { ClientIP(nil) }, "handler": func() { (&Keys{}).Protect(nil) },
 	} {
 		func() {
 			defer func() {

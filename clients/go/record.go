@@ -5,7 +5,7 @@ import (
 )
 
 // features are what this node asks for beside the keys themselves, sorted.
-var features = []string{"external_id", "key_meta", suspendedFeature}
+var features = []string{cidrFeature, "external_id", "key_meta", suspendedFeature}
 
 // scope says which keys a node asks for. Every answer must match it.
 type scope struct {
@@ -42,6 +42,8 @@ type storedKey struct {
 	// expiresAt is in milliseconds since the epoch; infinite if the key never expires.
 	expiresAt float64
 	meta      Meta
+	// networks are nil if those of its tenant apply.
+	networks *networks
 }
 
 // The contract allows meta no more levels. A deeper one is left out.
@@ -86,6 +88,11 @@ func readKey(fields members, scope *scope) (key storedKey, why string) {
 	}
 	if key.limits, ok = readLimits(fields["rate_limits"]); !ok {
 		return key, "rate_limits"
+	}
+	if list, isGiven := fields["allowed_cidrs"]; isGiven {
+		if key.networks, ok = readNetworks(list); !ok {
+			return key, "allowed_cidrs"
+		}
 	}
 	key.meta = metaIn(fields)
 	return key, ""

@@ -85,12 +85,14 @@ func (f *follower) forget() {
 	f.isResumed = false
 }
 
-func (f *follower) report(keys []unreadable, tenants []string) {
+func (f *follower) report(keys []unreadable, tenants []listedTenant) {
 	if len(keys) > 0 {
 		f.reports.error(unreadableKeys(keys))
 	}
-	if len(tenants) > 0 {
-		f.reports.error(unreadableTenants(tenants))
+	for _, member := range []string{"suspended", "allowed_cidrs"} {
+		if ids := idsOfOdd(tenants, member); len(ids) > 0 {
+			f.reports.error(unreadableTenants(ids, member))
+		}
 	}
 }
 
@@ -106,13 +108,14 @@ func (f *follower) apply(body *feedBody) {
 		store.shared.setTenant(named)
 		store.revision++
 	}
-	for _, each := range body.listed {
-		store.setSuspended(each.id, each.isSuspended)
-	}
+	store.setListed(body)
 	for at := range body.changes {
 		change := &body.changes[at]
 		if change.upsert != nil {
 			ended.forget(change.upsert.digest)
+			if !body.listsNetworks {
+				store.keepNetworks(change.upsert)
+			}
 			store.upsert(change.upsert)
 			continue
 		}

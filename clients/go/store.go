@@ -57,8 +57,13 @@ type store struct {
 	hasBlank bool
 	// suspended are ids of tenants whose keys are refused, also of those without a key here.
 	suspended map[string]struct{}
-	byDigest  slotTable
-	byID      slotTable
+	// keyNetworks are by slot, of keys that have a list of their own. tenantNetworks are by tenant id, also of
+	// those without a key here.
+	keyNetworks    map[uint32]*networks
+	tenantNetworks map[string]*networks
+
+	byDigest slotTable
+	byID     slotTable
 	// uses is the highest stamp, and leastUsed the slots that go first.
 	uses      atomic.Uint64
 	leastUsed leastUsed
@@ -66,13 +71,15 @@ type store struct {
 
 func newStore(maxKeys int) *store {
 	return &store{
-		maxKeys:     maxKeys,
-		confirmedAt: math.Inf(-1),
-		shared:      newShared(),
-		metas:       map[uint32]Meta{},
-		suspended:   map[string]struct{}{},
-		byDigest:    newSlotTable(0),
-		byID:        newSlotTable(0),
+		maxKeys:        maxKeys,
+		confirmedAt:    math.Inf(-1),
+		shared:         newShared(),
+		metas:          map[uint32]Meta{},
+		suspended:      map[string]struct{}{},
+		keyNetworks:    map[uint32]*networks{},
+		tenantNetworks: map[string]*networks{},
+		byDigest:       newSlotTable(0),
+		byID:           newSlotTable(0),
 	}
 }
 
@@ -163,28 +170,7 @@ func (s *store) set(slot uint32, key *storedKey) {
 		record.limits |= 1
 	}
 	s.setMeta(slot, key.meta)
-}
-
-func (s *store) setMeta(slot uint32, meta Meta) {
-	switch meta {
-	case blankMeta:
-		s.hasBlank = true
-		delete(s.metas, slot)
-	case "":
-		delete(s.metas, slot)
-	default:
-		s.metas[slot] = meta
-	}
-}
-
-func (s *store) meta(slot uint32) Meta {
-	if meta, isOwn := s.metas[slot]; isOwn {
-		return meta
-	}
-	if s.hasBlank {
-		return blankMeta
-	}
-	return ""
+	s.setKeyNetworks(slot, key.networks)
 }
 
 // remove removes the record with this id and the one with this digest, should they differ.
@@ -203,6 +189,7 @@ func (s *store) removeSlot(slot uint32) {
 	s.byID.remove(slot, s.ids.hash)
 	s.shared.leave(s.records[slot].tenant)
 	delete(s.metas, slot)
+	delete(s.keyNetworks, slot)
 	s.ids.clear(slot)
 	s.records[slot] = record{limits: s.firstFree}
 	s.firstFree = slot + 1
@@ -242,6 +229,7 @@ func (s *store) keepOnly(other *store) {
 func (s *store) clear() {
 	s.each(s.removeSlot)
 	s.suspended = map[string]struct{}{}
+	s.tenantNetworks = map[string]*networks{}
 }
 
 func (s *store) takeSlot() uint32 {

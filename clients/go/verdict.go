@@ -51,4 +51,7 @@ type Requirements struct {
 	Scopes []string
 	// Env is live, test or both. Empty: that of Options. Any other text is met by no key.
 	Env string
+	// IP is the address of the caller, IPv4 or IPv6, without a port. A key that may be used from some networks
+	// alone is refused without it; others do not read it.
+	IP string
 }

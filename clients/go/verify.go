@@ -49,6 +49,11 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	if !math.IsInf(record.expiresAt, 1) && !(k.time.at(now) < record.expiresAt) {
 		return Verdict{Code: ExpiredKey}
 	}
+	if list := store.networksOf(slot); list != nil {
+		if code := list.code(requirements.IP); code != "" {
+			return Verdict{Code: code}
+		}
+	}
 	scopes := store.shared.scopes[record.scopes]
 	if !hasAll(scopes, requirements.Scopes) {
 		return Verdict{Code: InsufficientScope}

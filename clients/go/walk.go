@@ -79,7 +79,7 @@ type walk struct {
 	// renewed are ended keys that the feed sends again.
 	renewed    []digest
 	unreadable []unreadable
-	oddTenants []string
+	oddTenants []listedTenant
 	// features are those that every page knew.
 	features []string
 	last     *feedBody
@@ -143,7 +143,7 @@ func (w *walk) add(page *feedBody) *Error {
 	for _, named := range page.tenants {
 		w.store.shared.setTenant(named)
 	}
-	if err := w.suspend(page); err != nil {
+	if err := w.list(page); err != nil {
 		return err
 	}
 	for at := range page.keys {
