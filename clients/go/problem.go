@@ -49,9 +49,12 @@ const retryAfterNode = "5"
 // refusal answers a request whose key is refused. fault is what is wrong with the credential, or empty.
 func refusal(code Code, scopes, headers []string, fault credentialFault) *problem {
 	p := newProblem(code.Status(), string(code), detailOf(code, wayToSend(headers), fault))
-	if p.status == http.StatusServiceUnavailable {
+	switch {
+	case p.status == http.StatusServiceUnavailable:
 		p.header.Set("Retry-After", retryAfterNode)
-	} else {
+	case code == IPUnknown || code == IPNotAllowed:
+		// No challenge: the key is right, and its place is not.
+	default:
 		p.header.Set("WWW-Authenticate", challenge(code, scopes))
 	}
 	if code == InsufficientScope {

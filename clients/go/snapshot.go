@@ -22,7 +22,7 @@ import (
 //	word 12     number of the tenant id
 //	word 13     number of the scopes
 //	word 14     environment in bits 0–1 (live 1, test 2), number of the limits above them
-//	word 15     0
+//	word 15     without a meaning
 //
 // A key id that is a UUID has four words, each the number of eight digits. The checksum detects damage by a
 // disk or a crash. Permissions of the directory protect against attackers.
@@ -61,6 +61,7 @@ type snapshotHeader struct {
 	Features        *snapshotFeatures `json:"features,omitempty"`
 	Labels          *snapshotLabels   `json:"labels,omitempty"`
 	Suspended       *[]string         `json:"suspended,omitempty"`
+	Networks        *snapshotNetworks `json:"allowed_cidrs,omitempty"`
 	Records         int               `json:"records"`
 	OtherIDs        []pair            `json:"other_ids"`
 	Tenants         []string          `json:"tenants"`
@@ -125,7 +126,7 @@ func encodeSnapshot(k *kept, scope *scope, at confirmation) []byte {
 		Scope:     &snapshotScope{TenantIDs: scope.tenants},
 		Evictions: store.evictions, Uses: int64(store.size),
 		Features: &snapshotFeatures{Asked: features, Known: append([]string{}, k.features...)},
-		Labels:   labelsOf(store), Suspended: suspendedOf(store),
+		Labels:   labelsOf(store), Suspended: suspendedOf(store), Networks: networksForDisk(store),
 		Records: store.size, OtherIDs: []pair{}, Tenants: []string{}, Scopes: [][]string{},
 		RateLimits: []json.RawMessage{json.RawMessage("[]")},
 	}

@@ -64,6 +64,9 @@ func decodeSnapshot(file []byte, scope *scope, mostKeys int) (*loaded, *refusedF
 	if refused := restore(store, header, file[recordsAt:sumAt]); refused != nil {
 		return nil, refused
 	}
+	if !header.restoreNetworks(store) {
+		return nil, damaged("its header is wrong")
+	}
 	if header.Suspended != nil {
 		for _, id := range *header.Suspended {
 			store.suspended[id] = struct{}{}
@@ -127,15 +130,18 @@ func readHeader(text []byte) (*snapshotHeader, *refusedFile) {
 	isRight := header.Version >= 0 && header.Version <= safeMax && header.Evictions >= 0 && header.Uses >= 0 &&
 		header.Records >= 0 && header.Records <= fileMaxBytes/recordBytes && len(header.RateLimits) > 0 &&
 		(header.Env == nil || *header.Env == "live" || *header.Env == "test")
-	_, isListed := fields["suspended"]
-	// Who knew the feature also wrote the list.
-	if isListed || header.Features != nil && contains(header.Features.Known, suspendedFeature) {
-		isRight = isRight && header.Suspended != nil
-	}
+	isRight = isRight && (header.Suspended != nil || !header.shouldHave(fields, "suspended", suspendedFeature)) &&
+		(header.Networks != nil || !header.shouldHave(fields, "allowed_cidrs", cidrFeature))
 	if !isRight {
 		return nil, damaged("its header is wrong")
 	}
 	return &header, nil
+}
+
+// shouldHave: who knew a feature also wrote its member.
+func (h *snapshotHeader) shouldHave(fields members, member, feature string) bool {
+	_, isGiven := fields[member]
+	return isGiven || h.Features != nil && contains(h.Features.Known, feature)
 }
 
 // hasFields: encoding/json leaves what is absent at its zero value, and a wrong one would be believed.

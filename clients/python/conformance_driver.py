@@ -82,11 +82,13 @@ class PlayedNode:
         answer = {"outcome": outcome, "reports": list(self.reports), "delay": delay}
         return {**answer, "code": error.code} if outcome == "error" and error is not None else answer
 
-    def verify(self, key: Optional[str], scopes: Any = None, env: Optional[str] = None) -> Verdict:
-        return self._node.verifier.verify(key, scopes, env)
+    def verify(
+        self, key: Optional[str], scopes: Any = None, env: Optional[str] = None, ip: Optional[str] = None
+    ) -> Verdict:
+        return self._node.verifier.verify(key, scopes, env, ip)
 
     def verdict(self, fields: Fields) -> Fields:
-        verdict = self.verify(fields["key"], fields.get("scopes"), fields.get("env"))
+        verdict = self.verify(fields["key"], fields.get("scopes"), fields.get("env"), fields.get("ip"))
         if not verdict.valid:
             return {"code": verdict.code}
         names = (
@@ -134,7 +136,7 @@ class PlayedNode:
             fields.get("header", "authorization"),
         )
         gate = Gate(self, scopes=scopes, cost=cost, header=header, usage=False)  # type: ignore[arg-type]
-        admission = gate.admit(tuple(pair) for pair in fields["headers"])
+        admission = gate.admit((tuple(pair) for pair in fields["headers"]), ip=fields.get("ip"))
         refusal, verdict = admission.refusal, admission.verdict
         if refusal is not None:
             return {

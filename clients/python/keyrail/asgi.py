@@ -5,7 +5,7 @@ ASGI middleware, for Starlette, FastAPI, Quart and others. A request that passes
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, Dict, Iterable, Iterator, MutableMapping, Tuple
+from typing import Any, Awaitable, Callable, Dict, Iterable, Iterator, MutableMapping, Optional, Tuple
 
 from .keyring import Keyring
 from .protect.gate import Admission, Exchange, Gate
@@ -29,10 +29,17 @@ def headers_of(scope: Scope) -> Iterator[Tuple[str, str]]:
         yield name.decode("latin-1"), value.decode("latin-1")
 
 
-async def admit(gate: Gate, scope: Scope) -> Admission:
-    """Judges a request, and notes its verdict."""
+def peer_of(scope: Scope) -> Optional[str]:
+    """What the server says of the other end of the connection; None if it says nothing."""
+    client = scope.get("client")
+    return client[0] if isinstance(client, (list, tuple)) and client and isinstance(client[0], str) else None
+
+
+async def admit(gate: Gate, scope: Scope, request: Any = None) -> Admission:
+    """Judges a request, and notes its verdict. `request`: what `get_ip` gets in place of `scope`."""
     exchange = scope.setdefault(_EXCHANGE, Exchange())
-    admission = await gate.admit_async(headers_of(scope), exchange)
+    ip = gate.ip_of(scope if request is None else request, peer_of(scope))
+    admission = await gate.admit_async(headers_of(scope), exchange, ip)
     if admission.verdict is not None:
         scope[VERDICT] = admission.verdict
     return admission
@@ -41,7 +48,7 @@ async def admit(gate: Gate, scope: Scope) -> Admission:
 class KeyrailMiddleware:
     """
     Lets a request or a WebSocket pass only with a valid key. `public`: paths that need none, compared
-    exactly. The other options are those of `Gate`.
+    exactly. The other options are those of `Gate`; `get_ip` gets the scope.
     """
 
     def __init__(self, app: AsgiApp, keyring: Keyring, *, public: Iterable[str] = (), **options: Any) -> None:

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 
 from .keyring import Keyring
 from .protect.gate import Admission, Exchange, Gate
-from .wsgi import headers_of
+from .wsgi import headers_of, peer_of
 
 View = TypeVar("View", bound=Callable[..., Any])
 _made: "dict[int, Keyring]" = {}
@@ -42,7 +42,8 @@ def public(view: View) -> View:
 def require_key(**options: Any) -> Callable[[View], View]:
     """
     Lets a request reach a view only with a valid key: `@require_key(scopes=["orders:read"])`. The options are
-    those of `Gate`. Behind the middleware, a request is still charged and counted once.
+    those of `Gate`; `get_ip` gets the request. Behind the middleware, a request is still charged and counted
+    once.
     """
     # Made when the module is loaded, so that a mistake shows at startup; the keyring may come later.
     Gate(_Later(), **options)  # type: ignore[arg-type]
@@ -53,7 +54,7 @@ def require_key(**options: Any) -> Callable[[View], View]:
 
             @wraps(view)
             async def protected_async(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-                admission = await gate.get().admit_async(_headers(request), _exchange(request))
+                admission = await gate.get().admit_async(*_asked(gate.get(), request))
                 refusal = _note(request, admission)
                 if refusal is not None:
                     return refusal
@@ -63,7 +64,7 @@ def require_key(**options: Any) -> Callable[[View], View]:
 
         @wraps(view)
         def protected(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            refusal = _note(request, gate.get().admit(_headers(request), _exchange(request)))
+            refusal = _note(request, gate.get().admit(*_asked(gate.get(), request)))
             return refusal if refusal is not None else _with_limits(request, view(request, *args, **kwargs))
 
         return protected  # type: ignore[return-value]
@@ -91,7 +92,7 @@ class KeyrailMiddleware:
     def process_view(self, request: HttpRequest, view: Any, *_: Any) -> Optional[HttpResponse]:
         if getattr(view, "keyrail_public", False):
             return None
-        return _note(request, self._gate.admit(_headers(request), _exchange(request)))
+        return _note(request, self._gate.admit(*_asked(self._gate, request)))
 
 
 class _Later:
@@ -114,8 +115,8 @@ class _Lazy:
         return self._gate
 
 
-def _headers(request: HttpRequest) -> Any:
-    return headers_of(request.META)
+def _asked(gate: Gate, request: HttpRequest) -> "tuple[Any, Exchange, Optional[str]]":
+    return headers_of(request.META), _exchange(request), gate.ip_of(request, peer_of(request.META))
 
 
 def _exchange(request: Any) -> Exchange:

@@ -37,8 +37,8 @@ def install(app: FastAPI) -> None:
 
 class RequireKey(SecurityBase):
     """
-    Lets a request pass only with a valid key, and gives its verdict. The options are those of `Gate`. With
-    `optional`, the verdict of a request without a key is None.
+    Lets a request pass only with a valid key, and gives its verdict. The options are those of `Gate`;
+    `get_ip` gets the request. With `optional`, the verdict of a request without a key is None.
     """
 
     # Without annotations as texts: FastAPI looks for them in a place that an instance does not have.
@@ -51,7 +51,7 @@ class RequireKey(SecurityBase):
         self.model = HTTPBearer() if is_bearer else APIKey(**{"in": APIKeyIn.header}, name=name)
 
     async def __call__(self, request: Request, response: Response) -> Verdict:
-        admission = await admit(self._gate, request.scope)
+        admission = await admit(self._gate, request.scope, request)
         if admission.refusal is not None:
             raise Refused(admission.refusal)
         response.headers.update(admission.headers)

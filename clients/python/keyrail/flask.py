@@ -17,14 +17,14 @@ View = TypeVar("View", bound=Callable[..., Any])
 def require_key(keyring: Keyring, **options: Any) -> Callable[[View], View]:
     """
     Lets a request pass only with a valid key: `@require_key(keyring, scopes=["orders:read"])`, below
-    `@app.get(…)`. The options are those of `Gate`.
+    `@app.get(…)`. The options are those of `Gate`; `get_ip` gets the request.
     """
     gate = Gate(keyring, **options)
 
     def protect(view: View) -> View:
         @wraps(view)
         def protected(*args: Any, **kwargs: Any) -> Any:
-            admission = admit(gate, request.environ)
+            admission = admit(gate, request.environ, request)
             if admission.refusal is not None:
                 problem = admission.refusal
                 return Response(problem.content, problem.status, problem.headers)

@@ -97,10 +97,19 @@ class Keyring:
         self._node.poller.wait(timeout)
 
     def verify(
-        self, key: Optional[str], *, scopes: Optional[Iterable[str]] = None, env: Optional[str] = None
+        self,
+        key: Optional[str],
+        *,
+        scopes: Optional[Iterable[str]] = None,
+        env: Optional[str] = None,
+        ip: Optional[str] = None,
     ) -> Verdict:
-        """Verifies a key in memory. The key must have all scopes, compared exactly. Never raises."""
-        return self._node.verifier.verify(key, scopes, env)
+        """
+        Verifies a key in memory. The key must have all scopes, compared exactly. `ip` is the address of the
+        caller, without a port; a key that may be used from some networks alone is refused without it. Never
+        raises.
+        """
+        return self._node.verifier.verify(key, scopes, env, ip)
 
     def limit(self, verdict: Verdict, cost: int = 1) -> LimitVerdict:
         """

@@ -10,6 +10,8 @@ import json
 from itertools import count
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
+from .networks import Networks
+
 #: How many shared values without a record are kept before they are dropped.
 _SHARED_SLACK = 4096
 
@@ -41,7 +43,7 @@ class RateLimits:
 class Key:
     """A key as the feed sends it."""
 
-    __slots__ = ("digest", "key_id", "tenant_id", "env", "scopes", "limits", "expires_at", "meta")
+    __slots__ = ("digest", "key_id", "tenant_id", "env", "scopes", "limits", "expires_at", "meta", "networks")
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Key:
         limits: Optional[str],
         expires_at: float,
         meta: Optional[str],
+        networks: Optional[Networks] = None,
     ) -> None:
         self.digest = digest
         self.key_id = key_id
@@ -65,12 +68,17 @@ class Key:
         self.expires_at = expires_at
         #: JSON; None: the feed gave none.
         self.meta = meta
+        #: None: those of its tenant.
+        self.networks = networks
 
 
 class Record:
     """A key as it is held. Nothing of it changes but the stamp of its last use."""
 
     __slots__ = ("digest", "key_id", "tenant", "env", "scopes", "limits", "expires_at", "meta", "used")
+
+    #: The list that the key has of its own; None: that of its tenant.
+    networks: Optional[Networks] = None
 
     def __init__(
         self, key: Key, tenant: Tenant, scopes: Tuple[str, ...], limits: Optional[RateLimits], used: int
@@ -85,6 +93,14 @@ class Record:
         # The same text for all keys without `meta`.
         self.meta = "{}" if key.meta == "{}" else key.meta
         self.used = used
+
+
+class LimitedRecord(Record):
+    """A key with a list of its own. Others take no memory for it."""
+
+    __slots__ = ("networks",)
+
+    networks: Optional[Networks]
 
 
 class Store:
@@ -108,6 +124,8 @@ class Store:
         self._eviction_order: List[Tuple[int, Record]] = []
         #: Ids of tenants whose keys are refused, also of those without a key here.
         self.suspended: Set[str] = set()
+        #: From where keys may be used that have no list of their own, by tenant, also without a key here.
+        self.tenant_networks: Dict[str, Networks] = {}
 
     def __len__(self) -> int:
         return len(self._by_digest)
@@ -121,6 +139,20 @@ class Store:
         if record is not None:
             record.used = next(self._uses)
         return record
+
+    def holds(self, record: Record) -> bool:
+        """Whether no change has replaced the record."""
+        return self._by_digest.get(record.digest) is record
+
+    def networks_of(self, record: Record) -> Optional[Networks]:
+        """From where a key may be used; None: from any address."""
+        own = record.networks
+        return self.tenant_networks.get(record.tenant.id) if own is None else own
+
+    def networks_of_id(self, key_id: str) -> Optional[Networks]:
+        """The list that the key has of its own."""
+        record = self._by_id.get(key_id)
+        return None if record is None else record.networks
 
     def has_id(self, key_id: str) -> bool:
         return key_id in self._by_id
@@ -138,7 +170,10 @@ class Store:
         tenant = self._tenant(key.tenant_id)
         scopes = self._scopes.setdefault(key.scopes, key.scopes)
         limits = None if key.limits is None else self._limits_of(key.limits)
-        record = Record(key, tenant, scopes, limits, next(self._uses) if used is None else used)
+        used = next(self._uses) if used is None else used
+        record = (Record if key.networks is None else LimitedRecord)(key, tenant, scopes, limits, used)
+        if key.networks is not None:
+            record.networks = key.networks
         tenant.keys += 1
         by_id = self._by_id.get(key.key_id)
         by_digest = self._by_digest.get(key.digest)
@@ -178,6 +213,7 @@ class Store:
         for record in self.records():
             self._remove(record)
         self.suspended.clear()
+        self.tenant_networks.clear()
 
     def set_suspended(self, tenant_id: str, is_suspended: bool) -> None:
         if (tenant_id in self.suspended) == is_suspended:
@@ -187,6 +223,15 @@ class Store:
             self.suspended.add(tenant_id)
         else:
             self.suspended.discard(tenant_id)
+
+    def set_tenant_networks(self, tenant_id: str, networks: Optional[Networks]) -> None:
+        if self.tenant_networks.get(tenant_id) == networks:
+            return
+        self.revision += 1
+        if networks is None:
+            self.tenant_networks.pop(tenant_id, None)
+        else:
+            self.tenant_networks[tenant_id] = networks
 
     def set_tenant(self, tenant_id: str, external_id: Optional[str]) -> None:
         """Call it before the keys of the same answer, and `prune` after them."""

@@ -21,6 +21,8 @@ REFUSALS: Dict[str, str] = {
     "disabled_key": "The API key is disabled",
     "suspended_tenant": "The account that the API key belongs to is suspended",
     "expired_key": "The API key has expired",
+    "ip_unknown": "The API key is restricted to networks, and the address of the caller is not known",
+    "ip_not_allowed": "The API key may not be used from this address",
     "insufficient_scope": "The API key lacks a required scope",
 }
 
@@ -36,7 +38,7 @@ REFUSAL_BY_CAUSE: Dict[str, str] = {
 
 def refusal_status(code: str) -> int:
     """The status with which a request is answered whose key is refused."""
-    if code == "insufficient_scope":
+    if code in ("ip_unknown", "ip_not_allowed", "insufficient_scope"):
         return 403
     return 503 if code in ("not_ready", "stale", "not_held") else 401
 

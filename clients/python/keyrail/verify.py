@@ -91,14 +91,20 @@ class Verifier:
         self._monotonic = world.monotonic
 
     def verify(
-        self, key: Optional[str], scopes: Optional[Iterable[str]] = None, env: Optional[str] = None
+        self,
+        key: Optional[str],
+        scopes: Optional[Iterable[str]] = None,
+        env: Optional[str] = None,
+        ip: Optional[str] = None,
     ) -> Verdict:
         try:
-            return self._judge(key, scopes, env)
+            return self._judge(key, scopes, env, ip)
         except Exception:
             return REFUSED["not_ready"]
 
-    def _judge(self, key: Optional[str], scopes: Optional[Iterable[str]], env: Optional[str]) -> Verdict:
+    def _judge(
+        self, key: Optional[str], scopes: Optional[Iterable[str]], env: Optional[str], ip: Optional[str]
+    ) -> Verdict:
         if key is None or key == "":
             return REFUSED["missing_key"]
         if not isinstance(key, str):
@@ -131,6 +137,14 @@ class Verifier:
             return REFUSED["suspended_tenant"]
         if record.expires_at != _NEVER and not self._time.now(now) < record.expires_at:
             return REFUSED["expired_key"]
+        networks = store.networks_of(record)
+        if networks is not None:
+            refusal = networks.refusal(ip)
+            if refusal is not None:
+                return REFUSED[refusal]
+        elif not store.holds(record):
+            # It got a list of its own meanwhile, perhaps in place of that of its tenant.
+            return self._judge(key, scopes, env, ip)
         if scopes is not None and not _has_all(record, scopes):
             return REFUSED["insufficient_scope"]
         return Verdict(True, "valid", "", record)

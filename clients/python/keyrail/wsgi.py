@@ -23,10 +23,17 @@ def headers_of(environ: Environ) -> Iterator[Tuple[str, str]]:
             yield name[5:].replace("_", "-").lower(), value
 
 
-def admit(gate: Gate, environ: Environ) -> Admission:
-    """Judges a request, and notes its verdict."""
+def peer_of(environ: Environ) -> Optional[str]:
+    """The address at the other end of the connection; None if it has none, as for a Unix socket."""
+    peer = environ.get("REMOTE_ADDR")
+    return peer if isinstance(peer, str) else None
+
+
+def admit(gate: Gate, environ: Environ, request: Any = None) -> Admission:
+    """Judges a request, and notes its verdict. `request`: what `get_ip` gets in place of `environ`."""
     exchange = environ.setdefault(_EXCHANGE, Exchange())
-    admission = gate.admit(headers_of(environ), exchange)
+    ip = gate.ip_of(environ if request is None else request, peer_of(environ))
+    admission = gate.admit(headers_of(environ), exchange, ip)
     if admission.verdict is not None:
         environ[VERDICT] = admission.verdict
     return admission
@@ -35,7 +42,7 @@ def admit(gate: Gate, environ: Environ) -> Admission:
 class KeyrailMiddleware:
     """
     Lets a request pass only with a valid key. `public`: paths that need none, compared exactly. The other
-    options are those of `Gate`.
+    options are those of `Gate`; `get_ip` gets `environ`.
     """
 
     def __init__(self, app: WsgiApp, keyring: Keyring, *, public: Iterable[str] = (), **options: Any) -> None:

@@ -5,7 +5,7 @@ The format of the disk snapshot, which is that of `@keyrail/sdk`: either reads w
     | records, 64 bytes each | key ids, 16 bytes each | SHA-256 of all before it (32)
 
 A record: digest (32), expiry and stamp of the last use as doubles, numbers of tenant and scopes, environment
-in bits 0-1 with the number of the limits above, 4 bytes of zeros. The checksum detects damage by a disk or a
+in bits 0-1 with the number of the limits above, 4 bytes without a meaning. The checksum detects damage by a disk or a
 crash.
 """
 
@@ -17,10 +17,11 @@ import struct
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from ..feed.kept import Kept
-from ..feed.values import SUSPENDED, Scope, is_texts, read_limits
+from ..feed.values import CIDR, SUSPENDED, Scope, is_texts, read_limits
 from ..store import Key, Store
 from ..wire.parse import as_integer, as_number, parse_json, to_json
 from .key_ids import pack_id, unpack_id
+from .saved_networks import NONE, SavedNetworks, read_saved, save_networks
 
 _FORMAT = b"keyrail-policy-v001\n"
 #: Written in the byte order of the machine: another byte order reads another number.
@@ -104,6 +105,7 @@ def encode_snapshot(kept: Kept, scope: Scope, times: Times) -> bytes:
             **({"blank": {"meta": {}}} if any(record.meta == "{}" for record in held) else {}),
         },
         "suspended": list(store.suspended),
+        "allowed_cidrs": save_networks(store, held),
         "records": len(held),
         "other_ids": other_ids,
         "tenants": list(tenants),
@@ -143,9 +145,11 @@ def decode_snapshot(file: bytes, scope: Scope, most_keys: int) -> Union[Loaded, 
         return foreign
     if count > most_keys:
         return Refusal(True, f"it has {count} keys, and this node may hold {most_keys}")
-    store = _read_store(
-        header, memoryview(file)[records_at:ids_at], memoryview(file)[ids_at:sum_at], most_keys
-    )
+    networks = read_saved(header["allowed_cidrs"], count) if "allowed_cidrs" in header else NONE
+    if networks is None:
+        return Refusal(False, "its header is wrong")
+    records, ids = memoryview(file)[records_at:ids_at], memoryview(file)[ids_at:sum_at]
+    store = _read_store(header, networks, records, ids, most_keys)
     if isinstance(store, Refusal):
         return store
     writer = header.get("scope")
@@ -162,7 +166,7 @@ def decode_snapshot(file: bytes, scope: Scope, most_keys: int) -> Union[Loaded, 
 
 
 def _read_store(
-    header: Dict[str, Any], records: memoryview, ids: memoryview, most_keys: int
+    header: Dict[str, Any], networks: SavedNetworks, records: memoryview, ids: memoryview, most_keys: int
 ) -> Union[Store, Refusal]:
     store = Store(most_keys, uses=int(header["uses"]))
     labels = _read_labels(header.get("labels"))
@@ -180,12 +184,14 @@ def _read_store(
         key_id = others.get(position) or unpack_id(ids[position * _ID_BYTES : (position + 1) * _ID_BYTES])
         text = limits[number]
         meta = labels.keys.get(position, labels.blank)
-        key = Key(digest, key_id, tenants[tenant], env, scopes[scope], text or None, expires_at, meta)
+        own = networks.keys.get(position)
+        key = Key(digest, key_id, tenants[tenant], env, scopes[scope], text or None, expires_at, meta, own)
         store.upsert(key, int(used))
     for tenant_id, external_id in labels.tenants:
         store.set_tenant(tenant_id, external_id)
     store.prune(tenant_id for tenant_id, _ in labels.tenants)
     store.suspended.update(header.get("suspended", ()))
+    store.tenant_networks.update(networks.tenants)
     store.evictions = int(header["evictions"])
     return store
 
@@ -247,6 +253,7 @@ def _is_right(header: Dict[str, Any]) -> bool:
         and (scope is None or _has_texts(scope, "tenant_ids"))
         # Who knew the feature also wrote the list.
         and is_texts(header.get("suspended", None if SUSPENDED in known else []))
+        and ("allowed_cidrs" in header or CIDR not in known)
         and _are_pairs(header.get("other_ids"), int, str)
         and is_texts(header.get("tenants"))
         and isinstance(scopes, list)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..store import Key, Store
 from ..verify import EndedKeys
 from .body import Delta, Gone
+from .listed import list_first, list_last
+from .values import CIDR
 
 
 def apply_delta(delta: Delta, store: Store, ended: EndedKeys) -> None:
@@ -15,17 +17,17 @@ def apply_delta(delta: Delta, store: Store, ended: EndedKeys) -> None:
     for tenant_id, external_id in delta.tenants:
         store.set_tenant(tenant_id, external_id)
     # A tenant is suspended before its keys come, and resumed after keys have gone.
-    for each in delta.listed:
-        if each.is_suspended:
-            store.set_suspended(each.tenant_id, True)
+    list_first(store, delta.listed)
     for change in delta.changes or ():
         if isinstance(change, Key):
             ended.forget(change.digest)
+            if change.networks is None and CIDR not in delta.features:
+                # A process of before the feature leaves lists out: the one that the key has stays.
+                change.networks = store.networks_of_id(change.key_id)
             store.upsert(change)
         else:
             _end(change, store, ended, delta.generated_at)
-    for each in delta.listed:
-        store.set_suspended(each.tenant_id, each.is_suspended)
+    list_last(store, delta.listed)
     store.prune(tenant.tenant_id for tenant in delta.tenants)
 
 

@@ -12,7 +12,7 @@ from ..errors import bad_response
 from ..store import Key
 from ..wire.parse import as_integer
 from . import values
-from .suspended import ListedTenant, read_suspended
+from .listed import ListedTenant, read_listed
 from .values import KeyNames, NamedTenant, Scope, Unreadable
 
 
@@ -35,7 +35,7 @@ class Head:
     #: The requested features that the service gives.
     features: Tuple[str, ...]
     tenants: List[NamedTenant]
-    #: Empty if the service does not say which tenants are suspended.
+    #: Empty if the service says neither which tenants are suspended, nor from where their keys may be used.
     listed: List[ListedTenant]
     #: Keys of the body that cannot be read.
     unreadable: List[Unreadable] = field(default_factory=list)
@@ -80,7 +80,7 @@ def read_feed_body(body: Any, scope: Scope) -> Union[Snapshot, Delta]:
         raise bad_response("generated_at")
     features = values.given_features(body.get("features"), scope.features)
     tenants = values.read_tenants(body.get("tenants"))
-    listed = read_suspended(body.get("tenants"), features)
+    listed = read_listed(body.get("tenants"), features)
     head = (workspace_id, version, deleted, generated_at, features, tenants, listed)
     return _read_snapshot(body, head, scope) if kind == "policy_snapshot" else _read_delta(body, head, scope)
 

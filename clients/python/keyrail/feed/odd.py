@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Optional, Sequence
+from typing import List, Optional, Sequence
 
 from ..errors import KeyrailError, lasting, passing
-from .suspended import ListedTenant
+from .listed import ListedTenant
 from .values import Unreadable
 
 #: Answers of several processes may arrive out of order.
@@ -15,6 +15,7 @@ _SLACK_MS = 2_000
 LATE_MS = 5_000
 #: What was reported is reported again only after an answer in order, this long after the last odd one.
 _QUIET_MS = 60_000
+_EVERYWHERE = "keys that are refused from any address"
 
 
 def unreadable_keys(keys: Sequence[Unreadable]) -> KeyrailError:
@@ -26,14 +27,23 @@ def unreadable_keys(keys: Sequence[Unreadable]) -> KeyrailError:
     return lasting("unreadable_key", f"{problem}. A newer version of this package may be able to read it")
 
 
-def unreadable_tenants(tenants: Sequence[ListedTenant]) -> KeyrailError:
-    which = _shown(tenants[0].tenant_id)
-    if len(tenants) == 1:
-        problem = f"The tenant {which} counts as suspended"
-    else:
-        problem = f"{len(tenants)} tenants count as suspended, such as {which}"
-    why = "suspended cannot be read. A newer version of this package may be able to read it"
-    return lasting("unreadable_key", f"{problem}: {why}")
+def unreadable_tenants(listed: Sequence[ListedTenant]) -> List[KeyrailError]:
+    """One error for each member that cannot be read."""
+    errors = []
+    for member, one, more in (
+        ("suspended", "counts as suspended", "count as suspended"),
+        ("allowed_cidrs", f"has {_EVERYWHERE}", f"have {_EVERYWHERE}"),
+    ):
+        tenants = [each for each in listed if each.unreadable == member]
+        if not tenants:
+            continue
+        which = _shown(tenants[0].tenant_id)
+        problem = f"The tenant {which} {one}"
+        if len(tenants) > 1:
+            problem = f"{len(tenants)} tenants {more}, such as {which}"
+        why = f"{member} cannot be read. A newer version of this package may be able to read it"
+        errors.append(lasting("unreadable_key", f"{problem}: {why}"))
+    return errors
 
 
 def _shown(found: Optional[str]) -> str:

@@ -21,7 +21,7 @@ from .hold import Hold
 from .kept import Kept
 from .pace import HELD_TIMEOUT_SLACK_MS, Polled, plain_timeout
 from .pages import Pages
-from .suspended import ListedTenant, is_beyond
+from .listed import ListedTenant, is_beyond
 from .values import Scope, Unreadable
 from .walk import Walk
 
@@ -269,9 +269,8 @@ class Sync:
     def _report(self, unreadable: List[Unreadable], listed: List[ListedTenant]) -> None:
         if unreadable:
             self._on_odd(odd.unreadable_keys(unreadable))
-        tenants = [each for each in listed if each.is_unreadable]
-        if tenants:
-            self._on_odd(odd.unreadable_tenants(tenants))
+        for error in odd.unreadable_tenants(listed):
+            self._on_odd(error)
 
     def _has_served(self) -> bool:
         """Whether keys were ever served. A store that an earlier process left too long ago was not."""

@@ -6,6 +6,7 @@ import binascii
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from ..networks import read_networks
 from ..store import Key
 from ..wire.parse import is_shallow, to_json
 
@@ -20,6 +21,8 @@ _LIMITS_DEPTH_MAX = 4
 _META_DEPTH_MAX = 32
 #: With it, answers list suspended tenants, and keys of these tenants are in the feed.
 SUSPENDED = "suspended"
+#: With it, keys and listed tenants have the networks from which keys may be used.
+CIDR = "cidr"
 
 
 def read_time(text: Any) -> Optional[float]:
@@ -72,7 +75,7 @@ class Scope(NamedTuple):
     tenant_ids: Tuple[str, ...]
     #: Address of the service. Two installations, one restored from the other, have the same ids.
     service: str
-    features: Tuple[str, ...] = ("external_id", "key_meta", SUSPENDED)
+    features: Tuple[str, ...] = (CIDR, "external_id", "key_meta", SUSPENDED)
 
 
 class KeyNames(NamedTuple):
@@ -157,6 +160,9 @@ def read_key(value: Any, scope: Scope) -> Union[Key, Unreadable]:
     limits = read_limits(value.get("rate_limits"))
     if isinstance(limits, bool):
         return Unreadable(names, "rate_limits")
+    networks = read_networks(value["allowed_cidrs"]) if "allowed_cidrs" in value else None
+    if networks is None and "allowed_cidrs" in value:
+        return Unreadable(names, "allowed_cidrs")
     return Key(
         names.digest,
         names.key_id,
@@ -166,6 +172,7 @@ def read_key(value: Any, scope: Scope) -> Union[Key, Unreadable]:
         limits,
         expires_at,
         read_meta(value),
+        networks,
     )
 
 

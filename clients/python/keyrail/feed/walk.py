@@ -10,7 +10,7 @@ from ..store import Store
 from ..verify import EndedKeys
 from ..world import World
 from .body import Snapshot
-from .suspended import ListedTenant, too_many_suspended
+from .listed import ListedTenant, list_first, too_many_tenants
 from .values import Unreadable
 
 #: Least time between the starts of two pages, to limit the load from a faulty service.
@@ -29,7 +29,7 @@ class Walked(NamedTuple):
     renewed: List[bytes]
     #: Keys of the pages that cannot be read.
     unreadable: List[Unreadable]
-    #: Tenants of the pages whose `suspended` cannot be read.
+    #: Tenants of the pages of which a member cannot be read.
     odd_tenants: List[ListedTenant]
     #: The features that every page knew.
     features: Tuple[str, ...]
@@ -76,7 +76,7 @@ class Walk:
             self._take(page)
             features = tuple(name for name in features if name in page.features)
             unreadable.extend(page.unreadable)
-            odd_tenants.extend(each for each in page.listed if each.is_unreadable)
+            odd_tenants.extend(each for each in page.listed if each.unreadable is not None)
             if page.next_cursor is None:
                 break
             left = _PAGE_FLOOR_MS - (self._world.monotonic() - started_at)
@@ -88,12 +88,10 @@ class Walk:
         store, held = self._store, self._held
         for tenant_id, external_id in page.tenants:
             store.set_tenant(tenant_id, external_id)
-        for each in page.listed:
-            # A page never resumes a tenant of a page before it: the delta after the walk does.
-            if each.is_suspended:
-                store.set_suspended(each.tenant_id, True)
-        if len(store.suspended) > self._max_keys:
-            raise too_many_suspended(self._max_keys)
+        # A page never resumes a tenant of a page before it, nor ends its list: the delta after the walk does.
+        list_first(store, page.listed)
+        if max(len(store.suspended), len(store.tenant_networks)) > self._max_keys:
+            raise too_many_tenants(self._max_keys)
         for key in page.keys:
             if self._ended.code_of(key.digest) is not None:
                 self._renewed.append(key.digest)

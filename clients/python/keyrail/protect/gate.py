@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..keyring import Keyring
 from ..limits.limiter import read_cost
@@ -57,7 +57,9 @@ class Gate:
     """
     `header`: where the key is, or several names, of which the first with a key counts. `authorization` holds
     `Bearer <key>`, any other the bare key. `cost`: how much a request takes from every limit, 0 to 1,000.
-    `optional`: requests without a key pass, where no scope and no cost is demanded.
+    `optional`: requests without a key pass, where no scope and no cost is demanded. `get_ip`: takes the request
+    of the framework, and returns the address of the caller, where this program is behind a proxy; None: not
+    known. Without it, the address is that of the peer. It must not believe a header that callers can set.
     Raises ValueError for a wrong option, so that a mistake leaves no route open.
     """
 
@@ -72,6 +74,7 @@ class Gate:
         limits: bool = True,
         usage: bool = True,
         optional: bool = False,
+        get_ip: Optional[Callable[[Any], Optional[str]]] = None,
     ) -> None:
         if not callable(getattr(keyring, "verify", None)):
             raise ValueError("a gate takes a keyring")
@@ -81,6 +84,8 @@ class Gate:
             raise ValueError("env must be live, test or both")
         if cost is not None and not limits:
             raise ValueError("cost needs limits, which are turned off")
+        if get_ip is not None and not callable(get_ip):
+            raise ValueError("get_ip must be a function")
         names = [header] if isinstance(header, str) else list(header)
         if not names or not all(
             isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names
@@ -92,14 +97,23 @@ class Gate:
         self._env = env
         self._cost = 1 if cost is None else read_cost(cost)
         self._limits = limits
+        self._get_ip = get_ip
         self._usage = usage
         # A route that demands something of a key demands a key.
         self._is_optional = optional and not self._scopes and cost is None
 
-    def admit(self, headers: Headers, exchange: Optional[Exchange] = None) -> Admission:
-        """`headers`: names and values, a repeated name repeated. Never raises."""
+    def ip_of(self, request: Any, peer: Optional[str]) -> Optional[str]:
+        """The address of a caller: what `get_ip` says, or else the peer. Raises what `get_ip` raises."""
+        return peer if self._get_ip is None else self._get_ip(request)
+
+    def admit(
+        self, headers: Headers, exchange: Optional[Exchange] = None, ip: Optional[str] = None
+    ) -> Admission:
+        """
+        `headers`: names and values, a repeated name repeated. `ip`: the address of the caller. Never raises.
+        """
         exchange = exchange or Exchange()
-        judged = self._judge(headers)
+        judged = self._judge(headers, ip)
         if judged.verdict is None:
             return judged
         limited = self._known(exchange, judged.verdict)
@@ -108,10 +122,12 @@ class Gate:
             limited = self.keyring.limit(judged.verdict, cost)
         return self._conclude(exchange, judged.verdict, limited)
 
-    async def admit_async(self, headers: Headers, exchange: Optional[Exchange] = None) -> Admission:
+    async def admit_async(
+        self, headers: Headers, exchange: Optional[Exchange] = None, ip: Optional[str] = None
+    ) -> Admission:
         """As `admit`; a call of the service runs in a thread, so that the event loop goes on."""
         exchange = exchange or Exchange()
-        judged = self._judge(headers)
+        judged = self._judge(headers, ip)
         if judged.verdict is None:
             return judged
         verdict, keyring = judged.verdict, self.keyring
@@ -123,13 +139,13 @@ class Gate:
                 limited = await _in_thread(keyring, verdict, cost)
         return self._conclude(exchange, verdict, limited)
 
-    def _judge(self, headers: Headers) -> Admission:
+    def _judge(self, headers: Headers, ip: Optional[str]) -> Admission:
         key, fault = find_credential(headers, self.headers)
         if self._is_optional and fault is None and key is None:
             return Admission(None, {})
         verdict = REFUSED["malformed_key"]
         if fault is None:
-            verdict = self.keyring.verify(key, scopes=self._scopes or None, env=self._env)
+            verdict = self.keyring.verify(key, scopes=self._scopes or None, env=self._env, ip=ip)
         if verdict.valid:
             return Admission(verdict, {})
         return Admission(

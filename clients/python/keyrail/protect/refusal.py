@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Optional, Sequence
+from typing import Dict, Optional, Sequence
 
 from ..verdict import Verdict, refusal_status
 from .problem import Problem, make_problem
@@ -25,14 +25,17 @@ def to_refusal(
     """`headers`: where the key is expected."""
     status = refusal_status(verdict.code)
     detail = _detail_of(verdict, _way_to_send(headers), fault)
-    sent = (
-        {"retry-after": _RETRY_AFTER}
-        if status == 503
-        else {"www-authenticate": _challenge(verdict.code, scopes)}
-    )
-    return make_problem(
-        status, verdict.code, detail, sent, scopes if verdict.code == "insufficient_scope" else None
-    )
+    named = scopes if verdict.code == "insufficient_scope" else None
+    return make_problem(status, verdict.code, detail, _sent(status, verdict.code, scopes), named)
+
+
+def _sent(status: int, code: str, scopes: Sequence[str]) -> Dict[str, str]:
+    if status == 503:
+        return {"retry-after": _RETRY_AFTER}
+    if code in ("ip_unknown", "ip_not_allowed"):
+        # No challenge: the key is right, and its place is not.
+        return {}
+    return {"www-authenticate": _challenge(code, scopes)}
 
 
 def _challenge(code: str, scopes: Sequence[str]) -> str:
