@@ -4,6 +4,11 @@ import type { Case, Step } from './case.ts'
 import { SHARED } from './case.ts'
 import { bodies } from './make/bodies.ts'
 import { bounds } from './make/bounds.ts'
+import { cidr, cidrShared } from './make/cidr.ts'
+import { cidrAddresses } from './make/cidr-addresses.ts'
+import { cidrChanges } from './make/cidr-changes.ts'
+import { cidrOdd } from './make/cidr-odd.ts'
+import { cidrSaved } from './make/cidr-saved.ts'
 import { delays } from './make/delays.ts'
 import { disks } from './make/disks.ts'
 import { feeds } from './make/feeds.ts'
@@ -28,6 +33,7 @@ import { wires } from './make/wires.ts'
 const groups: Readonly<Record<string, readonly Case[]>> = {
   bodies,
   bounds,
+  cidr: [...cidr, ...cidrChanges, ...cidrAddresses, ...cidrOdd, ...cidrSaved],
   delays,
   disks,
   feeds,
@@ -48,7 +54,7 @@ const groups: Readonly<Record<string, readonly Case[]>> = {
 
 /** The text of each file of `cases/`, by its name. */
 export function makeCases(): ReadonlyMap<string, string> {
-  const files = new Map([[SHARED, sharedText({ ...shared, ...suspendedShared })]])
+  const files = new Map([[SHARED, sharedText({ ...shared, ...suspendedShared, ...cidrShared })]])
   for (const [name, cases] of Object.entries(groups)) files.set(`${name}.json`, textOf(cases))
   return files
 }

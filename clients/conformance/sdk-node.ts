@@ -126,10 +126,11 @@ export class SdkNode {
     this.#time.wall += wall
   }
 
-  verify({ key, scopes, env }: Json): Json {
+  verify({ key, scopes, env, ip }: Json): Json {
     const verdict = this.#verify(key as string, {
       ...(scopes !== undefined && { scopes: scopes as string[] }),
       ...(env !== undefined && { env: env as 'live' }),
+      ...(ip !== undefined && { ip: ip as string }),
     })
     if (!verdict.valid) return { code: verdict.code }
     const { code, rateLimits } = verdict

@@ -57,13 +57,13 @@ export class SdkRoute {
     return { code: lastError, pending }
   }
 
-  async gate({ headers, scopes, cost, header }: Json): Promise<Json> {
+  async gate({ headers, scopes, cost, header, ip }: Json): Promise<Json> {
     const gate = createGate(
       { verify: this.#verify },
       { limiter: this.#limiter, ...(header !== undefined && { header: header as string }) },
     )
     const admission = await gate.admit(
-      { rawHeaders: (headers as [string, string][]).flat() },
+      { rawHeaders: (headers as [string, string][]).flat(), ...(ip !== undefined && { ip: ip as string }) },
       {
         ...(scopes !== undefined && { scopes: scopes as string[] }),
         ...(cost !== undefined && { cost: cost as number }),
