@@ -2,6 +2,8 @@ package keyrail
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -184,5 +186,69 @@ func TestEqualRulesAreOneHoweverTheyAreWritten(t *testing.T) {
 	}
 	if _, ok := readLimits([]byte(`[{"a":[[[[1]]]]}]`)); ok {
 		t.Error("a deep rule is read")
+	}
+}
+
+// headed is the file with other members in its header; nil removes one.
+func headed(file []byte, more map[string]any) []byte {
+	length := int(binary.LittleEndian.Uint32(file[len(snapshotFormat)+4:]))
+	fields, _ := readMembers(file[headBytes : headBytes+length])
+	for name, value := range more {
+		fields[name] = textOf(value)
+		if value == nil {
+			delete(fields, name)
+		}
+	}
+	text := textOf(fields)
+	made := append([]byte{}, file[:headBytes]...)
+	binary.LittleEndian.PutUint32(made[len(snapshotFormat)+4:], uint32(len(text)))
+	made = append(made, text...)
+	made = append(made, make([]byte, alignedTo64(len(made))-len(made))...)
+	made = append(made, file[alignedTo64(headBytes+length):len(file)-sumBytes]...)
+	sum := sha256.Sum256(made)
+	return append(made, sum[:]...)
+}
+
+func TestNoKeyLosesItsNetworksByAFileThatLacksThem(t *testing.T) {
+	k, _ := servingNetworks(t, []string{"2001:db8::/32"})
+	scope := &k.settings.scope
+	whole := encodeSnapshot(k.follower.kept(), scope, confirmation{1, 1, 1})
+	read, refused := decodeSnapshot(headed(whole, nil), scope, 10)
+	if refused != nil {
+		t.Fatal(refused.why)
+	}
+	former := k.served.store
+	if len(read.store.keyNetworks) != 2 || !read.store.tenantNetworks[testTenant].isSame(former.tenantNetworks[testTenant]) {
+		t.Errorf("got %v and %v", read.store.keyNetworks, read.store.tenantNetworks)
+	}
+	for slot, own := range former.keyNetworks {
+		if again, _ := read.store.findID(former.ids.text(slot)); !own.isSame(read.store.keyNetworks[again]) {
+			t.Errorf("the key %s has %v", former.ids.text(slot), read.store.keyNetworks[again])
+		}
+	}
+	net, pairs := []any{"10.0.0.0/8"}, []any{}
+	for _, wrong := range []any{
+		nil, "x", map[string]any{}, map[string]any{"lists": []any{net}, "keys": pairs},
+		map[string]any{"lists": net, "keys": pairs, "tenants": pairs},
+		map[string]any{"lists": []any{nil}, "keys": pairs, "tenants": pairs},
+		map[string]any{"lists": []any{net, net}, "keys": pairs, "tenants": pairs},
+		map[string]any{"lists": []any{[]any{"10.0.0.1/8"}}, "keys": pairs, "tenants": pairs},
+		map[string]any{"lists": []any{net}, "keys": []any{[]any{3, 0}}, "tenants": pairs},
+		map[string]any{"lists": []any{net}, "keys": []any{[]any{0, 1}}, "tenants": pairs},
+		map[string]any{"lists": []any{net}, "keys": []any{[]any{0, nil}}, "tenants": pairs},
+		map[string]any{"lists": []any{net}, "keys": []any{[]any{0}}, "tenants": pairs},
+		map[string]any{"lists": []any{net}, "keys": pairs, "tenants": []any{[]any{"acme", 1}}},
+		map[string]any{"lists": []any{net}, "keys": pairs, "tenants": []any{[]any{"acme"}}},
+		map[string]any{"lists": []any{[]any{}}, "keys": pairs, "tenants": []any{[]any{"acme", 0}}},
+	} {
+		if _, refused := decodeSnapshot(headed(whole, map[string]any{"allowed_cidrs": wrong}), scope, 10); refused == nil {
+			t.Errorf("networks of %v are read", wrong)
+		}
+	}
+	// Written before the feature: the service gave that node no key with networks.
+	before := map[string]any{"asked": []string{"suspended"}, "known": []string{"suspended"}}
+	old, refused := decodeSnapshot(headed(whole, map[string]any{"allowed_cidrs": nil, "features": before}), scope, 10)
+	if refused != nil || len(old.features) != 1 {
+		t.Error(refused, old)
 	}
 }

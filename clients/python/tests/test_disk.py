@@ -1,3 +1,5 @@
+import hashlib
+import json
 import os
 import stat
 import tempfile
@@ -6,7 +8,9 @@ from pathlib import Path
 from typing import Any, List, Optional
 
 from keyrail.disk.cache import DiskCache, Resumed
+from keyrail.disk.snapshot_file import Loaded, Times, decode_snapshot, encode_snapshot
 from keyrail.feed.kept import Kept
+from keyrail.networks import UNREADABLE, read_networks
 from keyrail.service_time import ServiceTime
 from keyrail.store import Store
 
@@ -22,6 +26,19 @@ class PassingWorld(StillWorld):
 
     def uptime(self) -> float:
         return self.up + self.at
+
+
+MISSING = object()
+
+
+def with_header(file: bytes, **members: Any) -> bytes:
+    """The file with other members in its header."""
+    length = int.from_bytes(file[24:28], "little")
+    header = {**json.loads(file[28 : 28 + length]), **members}
+    text = json.dumps({name: value for name, value in header.items() if value is not MISSING}).encode()
+    head = file[:24] + len(text).to_bytes(4, "little") + text
+    body = head + bytes(-len(head) % 64) + file[-(-(28 + length) // 64) * 64 : -32]
+    return body + hashlib.sha256(body).digest()
 
 
 class Disk(unittest.TestCase):
@@ -46,6 +63,10 @@ class Disk(unittest.TestCase):
         store.upsert(key_of(draw_key(), 3, key_id="not a uuid", meta=None))
         store.set_tenant(TENANT, "acme")
         store.set_suspended("beta", True)
+        store.upsert(key_of(draw_key(), 4, allowed_cidrs=["10.0.0.0/8"]))
+        store.upsert(key_of(draw_key(), 5, allowed_cidrs=[]))
+        store.set_tenant_networks("acme", read_networks(["10.0.0.0/8"]))
+        store.set_tenant_networks("beta", UNREADABLE)
         store.confirm(self.world.at)
         cache = self.cache()
         cache.load()
@@ -64,11 +85,15 @@ class Disk(unittest.TestCase):
         self.assertEqual(resumed.kept[1:], (7, WORKSPACE, True, SCOPE.features))
         self.assertEqual(resumed.service_now, self.world.wall())
         for one, other in zip(store.records(), resumed.kept.store.records()):
-            for name in ("digest", "key_id", "env", "scopes", "expires_at", "meta", "used"):
+            for name in ("digest", "key_id", "env", "scopes", "expires_at", "meta", "used", "networks"):
                 self.assertEqual(getattr(one, name), getattr(other, name), name)
             self.assertEqual(one.limits and one.limits.text, other.limits and other.limits.text)
             self.assertEqual(other.tenant.external_id, "acme")
         self.assertEqual(resumed.kept.store.suspended, {"beta"})
+        ten = read_networks(["10.0.0.0/8"])
+        networks = [record.networks for record in resumed.kept.store.records()]
+        self.assertEqual(networks, [None, None, None, ten, read_networks([])])
+        self.assertEqual(resumed.kept.store.tenant_networks, {"acme": ten, "beta": UNREADABLE})
         self.world.at += 1
         resumed = self.load()
         assert resumed is not None
@@ -92,6 +117,39 @@ class Disk(unittest.TestCase):
             path.write_bytes(whole[:length])
             self.assertIsNone(self.load(), length)
         self.assertEqual(set(self.notices), {"disk_file_refused"})
+
+    def test_no_key_loses_its_networks_by_a_file_that_lacks_them(self) -> None:
+        store = Store(10)
+        key = draw_key()
+        store.upsert(key_of(key, 1, allowed_cidrs=["10.0.0.0/8"]))
+        times = Times(1.0, 1.0, None)
+        whole = encode_snapshot(Kept(store, 7, WORKSPACE, True, SCOPE.features), SCOPE, times)
+        right = {"lists": [["10.0.0.0/8"]], "keys": [[0, 0]], "tenants": []}
+        self.assertIsInstance(decode_snapshot(with_header(whole, allowed_cidrs=right), SCOPE, 10), Loaded)
+        for wrong in (
+            MISSING,
+            None,
+            {},
+            {**right, "lists": ["10.0.0.0/8"]},
+            {**right, "lists": [["10.0.0.0/8"], ["10.0.0.0/8"]]},
+            {**right, "lists": [["10.0.0.1/8"]]},
+            {**right, "keys": [[1, 0]]},
+            {**right, "keys": [[0, 1]]},
+            {**right, "keys": [[0, None]]},
+            {**right, "tenants": [["acme", 1]]},
+            {**right, "tenants": [["acme", True]]},
+            {**right, "lists": [["10.0.0.0/8"], []], "tenants": [["acme", 1]]},
+        ):
+            file = with_header(whole, allowed_cidrs=wrong)
+            self.assertNotIsInstance(decode_snapshot(file, SCOPE, 10), Loaded, wrong)
+        # Written before the feature: the service gave that node no key with networks.
+        before = {"asked": ["suspended"], "known": ["suspended"]}
+        old = decode_snapshot(with_header(whole, allowed_cidrs=MISSING, features=before), SCOPE, 10)
+        assert isinstance(old, Loaded)
+        self.assertEqual(old.kept.features, ("suspended",))
+        # Read before the feature.
+        former = SCOPE._replace(features=("external_id", "key_meta", "suspended"))
+        self.assertNotIsInstance(decode_snapshot(whole, former, 10), Loaded)
 
     def test_a_file_for_others_is_refused(self) -> None:
         self.save()
