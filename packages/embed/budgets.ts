@@ -7,10 +7,10 @@ import { bundleWidget, servedName } from './bundle.ts'
 
 /**
  * Builds the widget and measures it, compressed with gzip. `npm run check` runs it; it fails when the widget is larger than
- * its budget: 22 KB, of which a form for the name and the end of a key took 1.2 (docs/decisions/0043).
+ * its budget: 24 KB, of which the networks of keys take 1.5 (docs/decisions/0043).
  */
 const kilobyte = 1_024
-const bytesMax = 22 * kilobyte
+const bytesMax = 24 * kilobyte
 
 const folder = mkdtempSync(join(tmpdir(), 'keyrail-budgets-'))
 try {

@@ -35,6 +35,7 @@ export interface KeyrailKeysProps extends ElementProps {
   readonly onPaused?: (detail: KeyrailEvents['paused']) => void
   readonly onResumed?: (detail: KeyrailEvents['resumed']) => void
   readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void
+  readonly onRestricted?: (detail: KeyrailEvents['restricted']) => void
   readonly onSessionEnded?: () => void
   readonly onError?: (detail: KeyrailEvents['error']) => void
 }
@@ -105,6 +106,7 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
     on('paused', detail => newest.current.onPaused?.(detail))
     on('resumed', detail => newest.current.onResumed?.(detail))
     on('revoked', detail => newest.current.onRevoked?.(detail))
+    on('restricted', detail => newest.current.onRestricted?.(detail))
     on('session-ended', () => newest.current.onSessionEnded?.())
     on('error', detail => newest.current.onError?.(detail))
     return () => listening.abort()

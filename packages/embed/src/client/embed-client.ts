@@ -8,6 +8,8 @@ import type {
   EmbedKeys,
   EmbedKeyUpdate,
   EmbedSession,
+  EmbedTenant,
+  EmbedTenantUpdate,
   KeyUsage,
   RevokeBody,
   RotateBody,
@@ -25,7 +27,7 @@ export interface EmbedClient {
   list(query?: EmbedKeyQuery): Promise<EmbedKeys>
   /** Creates a key. Only this answer has the key itself. */
   create(settings?: EmbedKeyCreate): Promise<CreatedEmbedKey>
-  /** Renames a key, or lets it expire earlier. Replaces the fields that it names. */
+  /** Renames a key, lets it expire earlier, or sets its networks. Replaces the fields that it names. */
   update(id: string, settings: EmbedKeyUpdate): Promise<EmbedKey>
   /** Issues a successor. The old key works until the overlap ends, 24 hours by default. */
   rotate(id: string, settings?: RotateBody): Promise<RotatedEmbedKey>
@@ -35,6 +37,8 @@ export interface EmbedClient {
   disable(id: string, settings?: DisableBody): Promise<EmbedKey>
   /** Resumes a key that the tenant has paused. */
   enable(id: string): Promise<EmbedKey>
+  /** Sets from which networks those keys of the tenant may be used that have none of their own. */
+  updateTenant(settings: EmbedTenantUpdate): Promise<EmbedTenant>
   /** Requests by UTC day, 30 days by default. */
   usage(id: string, query?: { days?: number }): Promise<KeyUsage>
   /** Makes the next call get a new token, for example after the person has changed accounts. */
@@ -117,6 +121,7 @@ export function createEmbedClient({ baseUrl, getToken, onTokenChange }: EmbedCli
     revoke: (id, body = {}) => call('POST /v1/embed/keys/:id/revoke', { id, body }),
     disable: (id, body = {}) => call('POST /v1/embed/keys/:id/disable', { id, body }),
     enable: id => call('POST /v1/embed/keys/:id/enable', { id }),
+    updateTenant: body => call('PATCH /v1/embed/tenant', { body }),
     usage: (id, query = {}) => call('GET /v1/embed/keys/:id/usage', { id, query }),
     renewToken: tokens.expire,
     takeTokensFrom: tokens.takeFrom,

@@ -1,15 +1,11 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { EmbedKey } from '../types.ts'
 import type { At } from './at.ts'
-import { CreateDialog } from './create-dialog.tsx'
-import { EditDialog } from './edit-dialog.tsx'
 import { hear } from './hear.ts'
 import { KeyRow } from './key-row.tsx'
 import type { Keyring, NewSecret, Shown } from './keyring.ts'
+import { type Open, OpenDialog, type Said } from './open-dialog.tsx'
 import { keepPlace } from './place.ts'
-import { RotateDialog } from './rotate-dialog.tsx'
-import { SecretDialog } from './secret-dialog.tsx'
-import { SettleDialog } from './settle-dialog.tsx'
+import { Standing } from './standing.tsx'
 import { Trouble } from './trouble.tsx'
 import { useDates } from './use-dates.ts'
 import type { Words } from './words/words.ts'
@@ -19,11 +15,6 @@ interface AppProps {
   readonly words: Words
   readonly density: string
 }
-
-type Open =
-  | { readonly kind: 'create' }
-  | { readonly kind: 'edit' | 'rotate' | 'pause' | 'resume' | 'revoke'; readonly key: EmbedKey }
-  | { readonly kind: 'secret'; readonly secret: NewSecret }
 
 export function App({ keyring, words, density }: AppProps) {
   const [, redraw] = useState({})
@@ -69,7 +60,7 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
     setStatus('')
     setOpen(next)
   }
-  const finish = (name: 'saidSaved' | 'saidRevoked') => {
+  const finish = (name: Said) => {
     setStatus(words.text(name))
     close()
   }
@@ -113,6 +104,9 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
           <i />
         </div>
       )}
+      {session !== null && !isEnded && (
+        <Standing words={words} session={session} onRestrict={() => ask({ kind: 'restrict' })} />
+      )}
       {listed !== null && session !== null ? (
         listed.length === 0 ? (
           <p class="empty" part="empty">
@@ -146,28 +140,9 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
       <div role="status" class="unseen">
         {status}
       </div>
-      {open?.kind === 'create' && (
-        <CreateDialog
-          at={at}
-          scopes={session?.known_scopes ?? session?.can.key_scopes ?? []}
-          onClose={close}
-          onMade={show}
-        />
+      {open !== null && (
+        <OpenDialog at={at} of={open} session={session} onClose={close} onMade={show} onDone={finish} />
       )}
-      {open?.kind === 'edit' && (
-        <EditDialog at={at} of={open.key} onClose={close} onDone={() => finish('saidSaved')} />
-      )}
-      {open?.kind === 'rotate' && <RotateDialog at={at} of={open.key} onClose={close} onMade={show} />}
-      {(open?.kind === 'pause' || open?.kind === 'resume' || open?.kind === 'revoke') && (
-        <SettleDialog
-          at={at}
-          of={open.key}
-          change={open.kind}
-          onClose={close}
-          onDone={() => finish(open.kind === 'revoke' ? 'saidRevoked' : 'saidSaved')}
-        />
-      )}
-      {open?.kind === 'secret' && <SecretDialog at={at} secret={open.secret} onClose={close} />}
     </>
   )
 }

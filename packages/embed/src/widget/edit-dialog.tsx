@@ -3,12 +3,14 @@ import type { EmbedKey } from '../types.ts'
 import type { At } from './at.ts'
 import { ChangeDialog } from './change-dialog.tsx'
 import { NameField } from './name-field.tsx'
+import { NetworksField, rangesOf, textOf } from './networks-field.tsx'
 import { useFaults } from './use-faults.tsx'
 import { withName } from './with-name.tsx'
 
 interface EditDialogProps {
   readonly at: At
   readonly of: EmbedKey
+  readonly canRestrict: boolean
   readonly onClose: () => void
   readonly onDone: () => void
 }
@@ -20,16 +22,19 @@ function dayAt(moment: number): string {
 }
 
 /** Sends only the fields that the person has changed: an unchanged expiry keeps its time of day. */
-export function EditDialog({ at, of: key, onClose, onDone }: EditDialogProps) {
+export function EditDialog({ at, of: key, canRestrict, onClose, onDone }: EditDialogProps) {
   const { words, keyring } = at
   const oldName = key.name ?? ''
   const oldEnd = key.expires_at === null ? '' : dayAt(Date.parse(key.expires_at))
   const [name, setName] = useState(oldName)
   const [end, setEnd] = useState(oldEnd)
+  const oldNetworks = textOf(key.allowed_cidrs)
+  const [networks, setNetworks] = useState(oldNetworks)
   const faults = useFaults(words)
   const make = async () => {
     const changes = {
       ...(name !== oldName && { name: name.trim() || null }),
+      ...(networks !== oldNetworks && { allowed_cidrs: networks.trim() === '' ? null : rangesOf(networks) }),
       // At the end of that day in the person's time zone.
       ...(end !== oldEnd && { expires_at: new Date(`${end}T23:59:59.999`).toISOString() }),
     }
@@ -68,6 +73,15 @@ export function EditDialog({ at, of: key, onClose, onDone }: EditDialogProps) {
       <p id="lead" class="quiet">
         {words.text('expiresLead')}
       </p>
+      {canRestrict && (
+        <NetworksField
+          words={words}
+          text={networks}
+          faults={faults}
+          empty="networksAsAll"
+          onText={setNetworks}
+        />
+      )}
     </ChangeDialog>
   )
 }

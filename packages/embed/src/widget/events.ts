@@ -8,6 +8,8 @@ export interface KeyrailEvents {
   paused: { id: string }
   resumed: { id: string }
   revoked: { id: string }
+  /** From where all those keys work that have no networks of their own. */
+  restricted: { allowed_cidrs: readonly string[] }
   'session-ended': Record<never, never>
   error: { code: string; message: string; request_id: string | null }
 }

@@ -52,6 +52,15 @@ export function KeyRow({
             <bdi>{paused}</bdi>
           </p>
         )}
+        {/* Null: as all keys of the tenant. A service that is older than the widget sends none. */}
+        {key.allowed_cidrs == null ? null : (
+          <p class="quiet" part="key-networks">
+            {words.text('networks')}:{' '}
+            <bdi>
+              {key.allowed_cidrs.length === 0 ? words.text('everywhere') : key.allowed_cidrs.join(', ')}
+            </bdi>
+          </p>
+        )}
         {key.scopes.length === 0 ? null : (
           <ul class="scopes" aria-label={words.text('scopes')}>
             {key.scopes.map(scope => (

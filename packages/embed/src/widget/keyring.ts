@@ -41,6 +41,8 @@ export interface Keyring {
   pause(key: EmbedKey): Promise<void>
   resume(key: EmbedKey): Promise<void>
   revoke(key: EmbedKey): Promise<void>
+  /** Sets from where all those keys work that have no networks of their own. */
+  restrict(networks: string[]): Promise<void>
   onTokenChange(change: TokenChange): void
   /** The page gives tokens by another function. */
   onNewSource(): void
@@ -155,6 +157,15 @@ class TenantKeyring implements Keyring {
     await this.#change(() => this.#client.revoke(id))
     this.#show({ keys: this.#shown.keys?.filter(key => key.id !== id) ?? null })
     this.#emit('revoked', { id })
+    void this.load()
+  }
+
+  async restrict(networks: string[]): Promise<void> {
+    const { allowed_cidrs } = await this.#change(() => this.#client.updateTenant({ allowed_cidrs: networks }))
+    const { session } = this.#shown
+    if (session !== null)
+      this.#show({ session: { ...session, tenant: { ...session.tenant, allowed_cidrs } } })
+    this.#emit('restricted', { allowed_cidrs })
     void this.load()
   }
 

@@ -3,6 +3,8 @@ import type {
   EmbedKey,
   EmbedKeyCreate,
   EmbedSession,
+  EmbedTenant,
+  EmbedTenantUpdate,
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
 import type { EmbedTheme, Env, RotateBody } from '@keyrail/contract/shared'
@@ -35,6 +37,7 @@ class PlayedClient implements EmbedClient {
   readonly #played: Played
   readonly #make: ReturnType<typeof createKeyMaker>
   #keys: readonly EmbedKey[]
+  #networks: string[] = []
   readonly #keysMax: number
   #failuresLeft: number
   #hasListed = false
@@ -58,15 +61,22 @@ class PlayedClient implements EmbedClient {
     return {
       object: 'embed_session',
       vendor: { name: 'Acme' },
-      tenant: { id: 'demo', external_id: 'org_17', name: 'Globex' },
+      tenant: this.#tenant(),
       project: { id: 'demo', name: 'Orders' },
       env,
       scopes: [
         ...(rights.read ? ['keys:read'] : []),
-        ...(rights.write ? ['keys:write'] : []),
+        ...(rights.write ? ['keys:write', 'network:write'] : []),
         ...key_scopes.map(one => `key_scope:${one}`),
       ],
-      can: { ...rights, update: rights.write, pause: rights.write, key_scopes },
+      can: {
+        ...rights,
+        update: rights.write,
+        pause: rights.write,
+        network: rights.write,
+        tenant_network: rights.write && env === 'live',
+        key_scopes,
+      },
       known_scopes: state.knowsScopes ? key_scopes.slice(0, 1) : null,
       theme,
       expires_at: inHours(1 / 12),
@@ -106,6 +116,15 @@ class PlayedClient implements EmbedClient {
 
   disable(id: string): Promise<EmbedKey> {
     return this.update(id, { disabled_at: inHours(0), disabled_by: 'tenant' })
+  }
+
+  async updateTenant({ allowed_cidrs }: EmbedTenantUpdate): Promise<EmbedTenant> {
+    this.#networks = allowed_cidrs
+    return { object: 'tenant', ...this.#tenant(), updated_at: inHours(0), created_at: inHours(-24) }
+  }
+
+  #tenant() {
+    return { id: 'demo', external_id: 'org_17', name: 'Globex', allowed_cidrs: this.#networks }
   }
 
   enable(id: string): Promise<EmbedKey> {

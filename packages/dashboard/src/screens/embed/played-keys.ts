@@ -28,6 +28,7 @@ export function createKeyMaker(env: Env) {
       display_prefix: `kr_${env}_Demo${made}`,
       scopes: [...scopes],
       rate_limits: null,
+      allowed_cidrs: null,
       expires_at: null,
       revoked_at: null,
       revoked_reason: null,

@@ -26,6 +26,7 @@ const eventNames = [
   'paused',
   'resumed',
   'revoked',
+  'restricted',
   'session-ended',
   'error',
 ].map(name => `keyrail-${name}`)
