@@ -67,7 +67,7 @@ function CreateForm({ values, onCancel, onCreated }: CreateFormProps) {
   const once = useOnce()
   const submission = useFormAction(form, async given => {
     const { project_id, tenant_id } = given
-    const { name, expires_at, rate_limits, ...more } = readForm(given)
+    const { name, expires_at, rate_limits, allowed_cidrs, ...more } = readForm(given)
     const created = await once(createKey, { ...given, env }, () => ({
       body: {
         project_id: project_id ?? '',
@@ -76,6 +76,7 @@ function CreateForm({ values, onCancel, onCreated }: CreateFormProps) {
         ...more,
         ...(name !== null && { name }),
         ...(rate_limits !== null && { rate_limits }),
+        ...(allowed_cidrs !== null && { allowed_cidrs }),
         ...(expires_at !== null && { expires_at }),
       },
     }))

@@ -43,17 +43,17 @@ function EditForm({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   })
   return (
     <DialogForm {...submission} submit="Save key" onCancel={onClose}>
-      <KeyFields form={form} />
+      <KeyFields form={form} lastUsedAt={key.last_used_at} />
     </DialogForm>
   )
 }
 
 /** Only what differs, so that a change of someone else in another field stays. */
 function changesOf(key: Key, next: Required<KeyUpdate>): KeyUpdate {
-  const names = ['name', 'scopes', 'meta', 'rate_limits', 'expires_at'] as const
+  const names = ['name', 'scopes', 'meta', 'rate_limits', 'allowed_cidrs', 'expires_at'] as const
   return Object.fromEntries(
     names
-      .filter(name => JSON.stringify(key[name]) !== JSON.stringify(next[name]))
+      .filter(name => JSON.stringify(key[name] ?? null) !== JSON.stringify(next[name]))
       .map(name => [name, next[name]]),
   )
 }

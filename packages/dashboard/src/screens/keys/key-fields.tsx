@@ -3,18 +3,31 @@ import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { listKeys } from '../../api/keys.ts'
 import { getProject } from '../../api/projects.ts'
+import { getTenant } from '../../api/tenants.ts'
 import { ExpiryField } from './expiry-field.tsx'
 import classes from './key-fields.module.css'
 import type { KeyFormValues } from './key-form.ts'
 import { LimitsChoice } from './limits-choice.tsx'
+import { NetworksChoice } from './networks-choice.tsx'
+
+interface KeyFieldsProps {
+  readonly form: UseFormReturnType<KeyFormValues>
+  /** When the key was last used; null: never, or it is not made yet. */
+  readonly lastUsedAt?: string | null
+}
 
 /** The fields that a key has when it is made, and later. */
-export function KeyFields({ form }: { readonly form: UseFormReturnType<KeyFormValues> }) {
-  const { project_id, scopes, rate_limits, expires_at } = form.getValues()
+export function KeyFields({ form, lastUsedAt = null }: KeyFieldsProps) {
+  const { project_id, tenant_id, scopes, rate_limits, allowed_cidrs, expires_at } = form.getValues()
   const project = useQuery({
     queryKey: ['projects', 'one', project_id],
     queryFn: ({ signal }) => getProject({ id: project_id ?? '' }, { signal }),
     enabled: project_id !== null,
+  })
+  const tenant = useQuery({
+    queryKey: ['tenants', 'one', tenant_id],
+    queryFn: ({ signal }) => getTenant({ id: tenant_id ?? '' }, { signal }),
+    enabled: tenant_id !== null,
   })
   const { known_scopes: known = [], strict_scopes: isStrict = false } = project.data ?? {}
   const inUse = useScopesInUse(known.length > 0 || isStrict ? null : project_id)
@@ -55,6 +68,13 @@ export function KeyFields({ form }: { readonly form: UseFormReturnType<KeyFormVa
         onChange={next => form.setFieldValue('rate_limits', next)}
         error={form.errors.rate_limits}
         inherited={project.data?.default_rate_limits}
+      />
+      <NetworksChoice
+        value={allowed_cidrs}
+        onChange={next => form.setFieldValue('allowed_cidrs', next)}
+        error={form.errors.allowed_cidrs}
+        inherited={tenant.data?.allowed_cidrs}
+        lastUsedAt={lastUsedAt}
       />
       <Textarea
         label="Metadata (optional)"

@@ -1,6 +1,12 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { faultOfMeta, readMeta, writeMeta } from '../../components/meta-text.ts'
 import { faultOfOptionalName } from '../../components/name-rules.ts'
+import {
+  draftNetworks,
+  faultOfNetworks,
+  type NetworksDraft,
+  readNetworks,
+} from '../../components/networks-draft.ts'
 import { ruleOfScopes } from '../../components/scope-rules.ts'
 import { draftLimits, faultOfLimits, type LimitsDraft, readLimits } from './limits-value.ts'
 
@@ -11,6 +17,7 @@ export interface KeyFormValues extends Record<string, unknown> {
   name: string
   scopes: string[]
   rate_limits: LimitsDraft
+  allowed_cidrs: NetworksDraft
   expires_at: string | null
   meta: string
 }
@@ -21,6 +28,7 @@ export const emptyForm: KeyFormValues = {
   name: '',
   scopes: [],
   rate_limits: draftLimits(null),
+  allowed_cidrs: draftNetworks(null),
   expires_at: null,
   meta: '',
 }
@@ -31,6 +39,7 @@ export const formOf = (key: Key): KeyFormValues => ({
   name: key.name ?? '',
   scopes: key.scopes,
   rate_limits: draftLimits(key.rate_limits),
+  allowed_cidrs: draftNetworks(key.allowed_cidrs),
   expires_at: key.expires_at,
   meta: writeMeta(key.meta),
 })
@@ -41,15 +50,17 @@ export const rules = {
   name: faultOfOptionalName,
   scopes: ruleOfScopes(),
   rate_limits: faultOfLimits,
+  allowed_cidrs: faultOfNetworks,
   expires_at: (at: string | null) => (at === '' ? 'Choose a date.' : null),
   meta: faultOfMeta,
 }
 
 /** The settings as the service takes them. */
-export const readForm = ({ name, scopes, rate_limits, expires_at, meta }: KeyFormValues) => ({
+export const readForm = ({ name, scopes, rate_limits, allowed_cidrs, expires_at, meta }: KeyFormValues) => ({
   name: name.trim() === '' ? null : name.trim(),
   scopes,
   rate_limits: readLimits(rate_limits),
+  allowed_cidrs: readNetworks(allowed_cidrs),
   expires_at,
   meta: readMeta(meta),
 })

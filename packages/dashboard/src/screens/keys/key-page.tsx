@@ -234,6 +234,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
           label: 'Limits',
           value: <Limits own={key.rate_limits} inherited={project.data?.default_rate_limits} />,
         },
+        { label: 'Works from', value: sayNetworks(key.allowed_cidrs, tenant.data?.allowed_cidrs) },
       ]}
     />
   )
@@ -267,4 +268,14 @@ function Limits({ own, inherited }: LimitsProps) {
       {own === null ? <div>Inherited from its project</div> : null}
     </>
   )
+}
+
+/** Undefined: the service is of a release that does not know networks, or the tenant is not there yet. */
+function sayNetworks(
+  own: readonly string[] | null | undefined,
+  ofTenant: readonly string[] | undefined,
+): string {
+  const ranges = own ?? ofTenant ?? []
+  const words = ranges.length === 0 ? 'Everywhere' : ranges.join(', ')
+  return own === null && ranges.length > 0 ? `${words}, as its tenant` : words
 }

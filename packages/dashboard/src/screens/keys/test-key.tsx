@@ -1,6 +1,6 @@
 import type { KeyExplanation, NodesOfKey, Reason } from '@keyrail/contract/vendor/explain'
 import type { Key } from '@keyrail/contract/vendor/keys'
-import { Button, TagsInput } from '@mantine/core'
+import { Button, TagsInput, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { explainKey } from '../../api/keys.ts'
@@ -17,6 +17,7 @@ import classes from './test-key.module.css'
 /** Whether the nodes accept the key, and why not. */
 export function TestKey({ of: key }: { readonly of: Key }) {
   const [scopes, setScopes] = useState<string[]>([])
+  const [ip, setIp] = useState('')
   const [explanation, setExplanation] = useState<KeyExplanation | null>(null)
   const [{ isBusy, trouble }, send] = useSending()
   const client = useQueryClient()
@@ -29,7 +30,8 @@ export function TestKey({ of: key }: { readonly of: Key }) {
     event.preventDefault()
     setExplanation(null)
     void send(async () => {
-      setExplanation(await explainKey({ id: key.id, query: scopes.length === 0 ? {} : { scopes } }))
+      const query = { ...(scopes.length > 0 && { scopes }), ...(ip.trim() !== '' && { ip: ip.trim() }) }
+      setExplanation(await explainKey({ id: key.id, query }))
       // The facts above may be older.
       await client.invalidateQueries({ queryKey: ['keys', 'one', key.id] })
     })
@@ -43,6 +45,16 @@ export function TestKey({ of: key }: { readonly of: Key }) {
           maxTags={64}
           value={scopes}
           onChange={setScopes}
+        />
+        <TextInput
+          label="Address of the caller (optional)"
+          placeholder="203.0.113.7"
+          maxLength={64}
+          spellCheck={false}
+          autoCapitalize="none"
+          autoComplete="off"
+          value={ip}
+          onChange={event => setIp(event.currentTarget.value)}
         />
         <Button type="submit" variant="default" loading={isBusy}>
           Test key

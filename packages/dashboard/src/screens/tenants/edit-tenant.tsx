@@ -7,15 +7,21 @@ import { updateTenant } from '../../api/tenants.ts'
 import { PageForm } from '../../components/form-frames.tsx'
 import { faultOfMeta, readMeta, writeMeta } from '../../components/meta-text.ts'
 import { faultOfOptionalName, unlessStored } from '../../components/name-rules.ts'
+import { faultOfRanges } from '../../components/networks-draft.ts'
+import { RangesField } from '../../components/ranges-field.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { MetaField } from './meta-field.tsx'
 
-export function EditTenant({ tenant: { id, name, meta } }: { tenant: Tenant }) {
+export function EditTenant({ tenant: { id, name, meta, allowed_cidrs: networks = [] } }: { tenant: Tenant }) {
   const client = useQueryClient()
   const form = useForm({
-    mode: 'uncontrolled',
-    initialValues: { name: name ?? '', meta: writeMeta(meta) },
-    validate: { name: unlessStored(name ?? '', faultOfOptionalName), meta: faultOfMeta },
+    mode: 'controlled',
+    initialValues: { name: name ?? '', allowed_cidrs: networks, meta: writeMeta(meta) },
+    validate: {
+      name: unlessStored(name ?? '', faultOfOptionalName),
+      allowed_cidrs: faultOfRanges,
+      meta: faultOfMeta,
+    },
   })
   const submission = useFormAction(form, async values => {
     const next = values.name.trim()
@@ -23,6 +29,7 @@ export function EditTenant({ tenant: { id, name, meta } }: { tenant: Tenant }) {
       id,
       body: {
         ...(values.name !== (name ?? '') && { name: next === '' ? null : next }),
+        ...(values.allowed_cidrs.join() !== networks.join() && { allowed_cidrs: values.allowed_cidrs }),
         meta: readMeta(values.meta),
       },
     })
@@ -37,6 +44,14 @@ export function EditTenant({ tenant: { id, name, meta } }: { tenant: Tenant }) {
         maxLength={200}
         key={form.key('name')}
         {...form.getInputProps('name')}
+      />
+      <RangesField
+        label="Keys work from"
+        description="Addresses or ranges. Keys with networks of their own keep these. Empty: from everywhere."
+        value={form.values.allowed_cidrs}
+        onChange={next => form.setFieldValue('allowed_cidrs', next)}
+        error={form.errors.allowed_cidrs}
+        data-path="allowed_cidrs"
       />
       <MetaField key={form.key('meta')} {...form.getInputProps('meta')} />
     </PageForm>

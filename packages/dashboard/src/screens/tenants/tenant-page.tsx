@@ -48,7 +48,16 @@ export function TenantPage() {
 }
 
 function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }) {
-  const { id, external_id, meta, suspended_at, suspended_reason, created_at, updated_at } = tenant
+  const {
+    id,
+    external_id,
+    meta,
+    allowed_cidrs = [],
+    suspended_at,
+    suspended_reason,
+    created_at,
+    updated_at,
+  } = tenant
   const requests = { of: { tenant_id: id }, env: useEnv() }
   return (
     <>
@@ -71,6 +80,10 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
             { label: 'Your id', copied: external_id },
             { label: 'Id', copied: id },
             { label: 'Requests', value: <UsageTotal {...requests} /> },
+            {
+              label: 'Keys work from',
+              value: allowed_cidrs.length === 0 ? 'Everywhere' : allowed_cidrs.join(', '),
+            },
             { label: 'Created', value: <RelativeTime at={created_at} /> },
             { label: 'Changed', value: <RelativeTime at={updated_at} /> },
             ...(isEditor ? [] : [{ label: 'Metadata', value: <code>{writeMeta(meta) || 'None'}</code> }]),
