@@ -13,7 +13,15 @@ test(`after a poll a node holds the service’s policy, whatever happened (seeds
   assert.deepEqual(broken, [])
   assert.equal(ended, sample.cycles)
   const expected = ['unchanged', 'delta', 'snapshot', 'snapshot of several pages', 'network_error']
-  for (const kind of ['restart from disk', 'pause', 'suspend', 'endSuspension', 'changeSome', 'changeAll'])
+  for (const kind of [
+    'restart from disk',
+    'pause',
+    'suspend',
+    'endSuspension',
+    'changeSome',
+    'changeAll',
+    'networks',
+  ])
     assert.ok(tally.has(kind), `nothing was done by ${kind}`)
   for (const outcome of expected) assert.ok(tally.has(`→ ${outcome}`), `no poll ended in ${outcome}`)
 })
@@ -33,10 +41,17 @@ const forgers = {
     }),
     found: /judges key \S+ valid instead of suspended_tenant/,
   },
+  'networks of tenants': {
+    forge: ({ tenants, ...body }: Answer) => ({
+      ...body,
+      ...(tenants && { tenants: tenants.map(({ allowed_cidrs: _, ...tenant }) => tenant) }),
+    }),
+    found: /judges key \S+ valid instead of ip_/,
+  },
 }
 interface Answer {
   changes?: { change: string }[]
-  tenants?: { suspended?: boolean }[]
+  tenants?: { suspended?: boolean; allowed_cidrs?: string[] }[]
 }
 
 for (const [what, { forge, found }] of Object.entries(forgers)) {

@@ -10,7 +10,7 @@ export const drill: Drill = {
   name: 'p10',
   title: 'After a poll, a node holds the service’s policy',
   promise:
-    'Whatever happens and however it polls, after a poll a node, also one of an earlier release, holds exactly the keys that it may judge at its version, each with its current contents, and refuses those of suspended tenants.',
+    'Whatever happens and however it polls, after a poll a node, also one of an earlier release, holds exactly the keys that it may judge at its version, each with its current contents, and refuses those of suspended tenants and those from other networks than theirs.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const tally: Tally = new Map()
     const started = performance.now()

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Answer } from '../../packages/server/test/mutations.ts'
 import type { Seeded } from '../../packages/server/test/seeded.ts'
 import type { FeedHouse } from './feed-house.ts'
+import { drillNetwork } from './feed-truth.ts'
 
 /** What one seed has created: its projects and tenants, so that seeds share only a workspace. */
 export interface FeedWorld {
@@ -42,6 +43,8 @@ async function send({ house }: FeedWorld, method: string, url: string, body?: un
   if (answer.status >= 500) throw new Error(`${method} ${url} was answered ${JSON.stringify(answer.body)}`)
   return answer
 }
+
+const lists = [[drillNetwork], ['198.51.100.0/24', '2001:db8::/32']]
 
 const scopeLists = [[], ['read'], ['read', 'write'], ['ü "\\ 😀'], ['a', 'b', 'c', 'd']]
 
@@ -119,6 +122,12 @@ const kinds = {
     return send(world, 'DELETE', `/v1/tenants/${id}`)
   },
   deleteProject: (world: FeedWorld) => send(world, 'DELETE', `/v1/projects/${world.projects[0]}`),
+  networks: (world: FeedWorld) =>
+    patchKey(world, { allowed_cidrs: world.random.pick([null, null, [], ...lists]) }),
+  tenantNetworks: (world: FeedWorld) =>
+    send(world, 'PATCH', `/v1/tenants/${world.random.pick(world.tenants)}`, {
+      allowed_cidrs: world.random.pick([[], ...lists]),
+    }),
   pause: (world: FeedWorld) => send(world, 'POST', `/v1/keys/${world.random.pick(world.keys)}/disable`),
   resume: (world: FeedWorld) => send(world, 'POST', `/v1/keys/${world.random.pick(world.keys)}/enable`),
   suspend: (world: FeedWorld) =>
@@ -159,6 +168,8 @@ const weights: Record<MutationKind, number> = {
   defaults: 3,
   deleteTenant: 1.5,
   deleteProject: 0,
+  networks: 5,
+  tenantNetworks: 3,
   pause: 6,
   resume: 5,
   suspend: 3,

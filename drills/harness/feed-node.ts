@@ -8,7 +8,15 @@ import { KeyrailError } from '../../packages/sdk/src/runtime/errors.ts'
 import { createVerify, type Served, type Verify } from '../../packages/sdk/src/verify/verify.ts'
 import { EndedModel, type Ends, type FeedAnswer } from './feed-ended.ts'
 import { type FeedHouse, fetchFrom } from './feed-house.ts'
-import { differences, heldKeys, type Sight, sentKeys, suspendedKeys, type Truth } from './feed-truth.ts'
+import {
+  differences,
+  drillAddress,
+  heldKeys,
+  refusedKeys,
+  type Sight,
+  sentKeys,
+  type Truth,
+} from './feed-truth.ts'
 
 /** The course of one poll. */
 export interface PollPlan {
@@ -131,18 +139,18 @@ export class FeedNode {
     unread: ReadonlySet<string> = new Set(),
   ): string[] {
     const sent = sentKeys(truth, this.options, this.#house.now())
-    const suspended = suspendedKeys(truth)
+    const ip = truth.version % 4 === 0 ? undefined : drillAddress
+    const refused = refusedKeys(truth, ip)
     const { env } = this.options
     const wrong: string[] = []
     for (const [id, key] of issued) {
-      const verdict = this.#verify(key)
+      const verdict = this.#verify(key, { ip })
       if (unread.has(id)) {
         if (verdict.valid || verdict.code === 'stale') wrong.push(`judges unread key ${id} ${verdict.code}`)
         continue
       }
       const isOther = env !== 'both' && !key.includes(`_${env}_`)
-      const ofSent = suspended.has(id) ? 'suspended_tenant' : 'valid'
-      const due = isOther ? 'wrong_env' : sent.has(id) ? ofSent : this.#ended.codeOf(id)
+      const due = isOther ? 'wrong_env' : sent.has(id) ? (refused.get(id) ?? 'valid') : this.#ended.codeOf(id)
       // The feed names no tenant whose keys have all expired, so a node may still count it as suspended, or not yet.
       const isEither = due === 'expired_key' && verdict.code === 'suspended_tenant'
       if (verdict.code !== due && !isEither) wrong.push(`judges key ${id} ${verdict.code} instead of ${due}`)

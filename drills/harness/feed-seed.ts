@@ -206,7 +206,7 @@ function makeNode(
     token: isTest ? house.testToken : house.scene.live,
     env: isTest ? 'test' : random.pick(['live', 'test', 'both', 'both']),
     tenantIds: random.pick([[], [], some, [...some, randomUUID()]]),
-    lacks: random.pick([[], [], ['suspended']]),
+    lacks: random.pick([[], [], ['suspended', 'cidr'], ['cidr']]),
     ...(onAnswer !== undefined && { onAnswer }),
   })
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { digestFromBase64 } from '../../packages/sdk/src/runtime/digest.ts'
 import { toWireRateLimits, type WireRateLimit } from '../../packages/sdk/src/store/rate-limits.ts'
 import type { Store } from '../../packages/sdk/src/store/store.ts'
+import type { RefusalCode } from '../../packages/sdk/src/verify/verdict.ts'
 
 /** A key as its row has it; everything derived from it is computed here and not by the store. */
 interface KeyRow {
@@ -17,6 +18,9 @@ interface KeyRow {
   disabled: boolean
   tenant_deleted: boolean
   tenant_suspended: boolean
+  /** Null: those of the tenant. Empty: every address. */
+  networks: string[] | null
+  tenant_networks: string[]
 }
 
 /** A project at one moment: all its keys, usable or not. */
@@ -35,7 +39,8 @@ const readProject = `
        'scopes', to_json(k.scopes), 'rate_limits', k.rate_limits,
        'expires_at', floor(extract(epoch from k.expires_at) * 1000),
        'revoked', k.revoked_at is not null, 'disabled', k.disabled_at is not null,
-       'tenant_deleted', t.deleted_at is not null, 'tenant_suspended', t.suspended_at is not null)), '[]')
+       'tenant_deleted', t.deleted_at is not null, 'tenant_suspended', t.suspended_at is not null,
+       'networks', to_json(k.allowed_cidrs), 'tenant_networks', to_json(t.allowed_cidrs))), '[]')
      from api_keys k join tenants t on t.id = k.tenant_id where k.project_id = p.id) as keys
   from projects p join policy_heads h on h.project_id = p.id where p.id = $1`
 
@@ -61,20 +66,37 @@ const isGone = (truth: Truth, key: KeyRow) => truth.deleted || key.tenant_delete
 export const goneKeys = (truth: Truth): string[] =>
   truth.keys.filter(key => isGone(truth, key)).map(key => key.id)
 
-/** Not paused, and the node can tell when its tenant is suspended. Expired keys count. */
+/** The only network that has the address from which the drill's requests come. */
+export const drillNetwork = '203.0.113.0/24'
+export const drillAddress = '203.0.113.7'
+
+/** From where a key may be used; empty: from everywhere. */
+const networksOf = ({ networks, tenant_networks }: KeyRow): readonly string[] => networks ?? tenant_networks
+
+/** Not paused, and the node can tell when its tenant is suspended and from where it works. Expired keys count. */
 const isSent = (truth: Truth, key: KeyRow, sight: Sight) =>
   isSeen(key, sight) &&
   !isGone(truth, key) &&
   !key.disabled &&
-  !(key.tenant_suspended && sight.lacks?.includes('suspended'))
+  !(key.tenant_suspended && sight.lacks?.includes('suspended')) &&
+  !(networksOf(key).length > 0 && sight.lacks?.includes('cidr'))
 
 /** How many keys a snapshot may have, including expired keys that were not changed since. */
 export const countLasting = (truth: Truth, sight: Sight): number =>
   truth.keys.filter(key => isSent(truth, key, sight)).length
 
-/** The keys of suspended tenants. A node that knows suspensions holds them, and refuses them. */
-export const suspendedKeys = (truth: Truth): ReadonlySet<string> =>
-  new Set(truth.keys.filter(key => key.tenant_suspended && !isGone(truth, key)).map(({ id }) => id))
+/** How a node judges the keys that it holds, other than `valid`: by their tenant and by the address of the request. */
+export function refusedKeys(truth: Truth, address: string | undefined): ReadonlyMap<string, RefusalCode> {
+  const refused = new Map<string, RefusalCode>()
+  for (const key of truth.keys) {
+    const networks = networksOf(key)
+    if (key.tenant_suspended) refused.set(key.id, 'suspended_tenant')
+    else if (networks.length === 0) continue
+    else if (address === undefined) refused.set(key.id, 'ip_unknown')
+    else if (!networks.includes(drillNetwork)) refused.set(key.id, 'ip_not_allowed')
+  }
+  return refused
+}
 
 /** The keys that a node holds now, by id, each in one line of text. They may be used, but for those of suspended tenants. */
 export function sentKeys(truth: Truth, sight: Sight, now: number): Map<string, string> {

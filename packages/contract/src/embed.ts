@@ -137,7 +137,8 @@ export const EmbedKeyUpdate = strictObject(
     allowed_cidrs: Type.Optional(
       Type.Unsafe<string[] | null>({
         ...KeyNetworks,
-        description: `Only with the scope \`network:write\`. ${KeyNetworks.description}`,
+        description:
+          'Only with the scope `network:write`. The networks from which the key may be used. Null: those of its tenant. Empty: any.',
       }),
     ),
   },

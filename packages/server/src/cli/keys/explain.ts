@@ -7,17 +7,22 @@ import { type Environment, type Given, openKeysApi } from './api.ts'
 
 export interface ExplainFlags {
   scope?: string[]
+  ip?: string
   at?: string
   json?: true
 }
 
 /** @param named the id of a key, or `-` for the key itself on standard input: arguments are seen by others and kept in histories. */
 export async function explainKey(env: Environment, named: string, flags: ExplainFlags): Promise<void> {
-  const { scope: scopes, at, json } = flags
+  const { scope: scopes, ip, at, json } = flags
   if (named !== '-' && !isUuid(named))
     throw new CommandFailed('Name the id of a key, or - and give the key itself on standard input.')
   const { keys } = await openKeysApi(env)
-  const asked = { ...(scopes !== undefined && { scopes }), ...(at !== undefined && { at }) }
+  const asked = {
+    ...(scopes !== undefined && { scopes }),
+    ...(ip !== undefined && { ip }),
+    ...(at !== undefined && { at }),
+  }
   const explanation =
     named === '-'
       ? await keys.explainText({ key: (await text(process.stdin)).trim(), ...asked })

@@ -54,6 +54,16 @@ test('a key is explained by its id, with each reason', async () => {
   assert.deepEqual(JSON.parse(before.out).code, 'unknown_key')
 })
 
+test('a key that is bound to networks is explained for an address', async () => {
+  const patch = (allowed_cidrs: string[] | null) =>
+    ask(`${service.url}/v1/keys/${made.id}`, { method: 'PATCH', token: secretKey, body: { allowed_cidrs } })
+  await patch(['203.0.113.0/24'])
+  assert.match((await explain(made.id)).out, /^refused: ip_unknown at /)
+  assert.match((await explain(made.id, '--ip', '198.51.100.7')).out, /^refused: ip_not_allowed at /)
+  assert.match((await explain(made.id, '--ip', '203.0.113.7')).out, /^accepted at /)
+  await patch(null)
+})
+
 test('a key is explained by itself from standard input, and shown nowhere', async () => {
   const { out, err } = await explainGiven(`${made.key}\n`)
   assert.match(out, /^accepted at /)

@@ -25,6 +25,7 @@ export function addKeysCommand(program: Command, env: Environment): void {
     )
     .argument('<key>', 'the id of the key; - reads the key itself from standard input')
     .option('--scope <scope...>', 'scopes that the request needs')
+    .option('--ip <address>', 'the address of the caller, for a key that is bound to networks')
     .option('--at <time>', 'judge the key for another time, such as 2027-01-31T09:30:00Z')
     .option('--json', 'print the answer of the API')
     .action((key: string, flags: ExplainFlags) => explainKey(env, key, flags))
