@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto'
+import { CIDR, SUSPENDED } from '../feed/listed.ts'
 import { hasLabels, type Scope } from '../feed/record.ts'
-import { SUSPENDED } from '../feed/suspended.ts'
 import { ID_WORDS } from '../store/key-ids.ts'
 import type { SavedLabels } from '../store/labels.ts'
 import { readRateLimits, toWireRateLimits, type WireRateLimit } from '../store/rate-limits.ts'
 import { isSound, RECORD_WORDS } from '../store/record-layout.ts'
 import { emptyShared, type Shared } from '../store/shared-list.ts'
 import { Store } from '../store/store.ts'
+import {
+  isSavedNetworks,
+  readSaved,
+  type SavedNetworks,
+  saveNetworks,
+  tenantNetworksIn,
+} from './saved-networks.ts'
 
 /**
  * The format of the disk snapshot, without any I/O. Records have the same bytes as in memory, so that loading copies them:
@@ -60,6 +67,8 @@ interface Header {
   labels?: SavedLabels | undefined
   /** Ids of suspended tenants. Absent: the writer did not ask for them. */
   suspended?: readonly string[] | undefined
+  /** Networks of keys and tenants. Absent: the writer did not ask for them. */
+  allowed_cidrs?: SavedNetworks | undefined
   records: number
   other_ids: readonly [slot: number, id: string][]
   tenants: readonly string[]
@@ -94,6 +103,7 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
     ...(scope.features?.length && { features: { asked: scope.features, known: facts.features ?? [] } }),
     labels: store.labels?.dump(records.slots()),
     suspended: scope.features?.includes(SUSPENDED) ? [...store.suspended] : undefined,
+    allowed_cidrs: scope.features?.includes(CIDR) ? saveNetworks(store) : undefined,
     records: records.size,
     other_ids: records.otherIds(),
     tenants: records.shared.tenants.values,
@@ -165,6 +175,8 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
     shared,
     uses: header.uses,
     suspended: header.suspended,
+    ownNetworks: header.allowed_cidrs?.keys,
+    tenantNetworks: header.allowed_cidrs && tenantNetworksIn(header.allowed_cidrs),
     labels: header.labels,
   })
   store.evictions = header.evictions
@@ -226,6 +238,7 @@ function readHeader(text: string): Header | string {
     features,
     labels,
     suspended,
+    allowed_cidrs,
   } = header
   const counts = [header.version, header.evictions, header.uses, header.records]
   const times = [header.fetched_at, header.fetched_uptime_ms, header.service_at ?? 0]
@@ -240,6 +253,9 @@ function readHeader(text: string): Header | string {
     (features === undefined || (isTexts(features?.asked) && isTexts(features?.known))) &&
     (labels === undefined || (Array.isArray(labels?.keys) && Array.isArray(labels?.tenants))) &&
     (suspended === undefined ? !features?.known.includes(SUSPENDED) : isTexts(suspended)) &&
+    (allowed_cidrs === undefined
+      ? !features?.known.includes(CIDR)
+      : isSavedNetworks(allowed_cidrs, header.records)) &&
     (scope === undefined || isTexts(scope?.tenant_ids)) &&
     Array.isArray(other_ids) &&
     other_ids.every(
@@ -258,11 +274,12 @@ const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every(text => typeof text === 'string')
 
 /** The lists in their order. Two equal entries, which our writer never writes, would shift all that follow. */
-function sharedOf({ tenants, scopes, rate_limits }: Header): Shared {
+function sharedOf({ tenants, scopes, rate_limits, allowed_cidrs }: Header): Shared {
   const shared = emptyShared()
   for (const tenant of tenants) shared.tenants.add(tenant)
   for (const list of scopes) shared.scopes.add(list)
   for (const limits of rate_limits.slice(1)) shared.limits.add(readRateLimits(limits) ?? [])
+  for (const list of allowed_cidrs?.lists ?? []) shared.networks.add(readSaved(list))
   return shared
 }
 

@@ -1,7 +1,8 @@
 import type { Store } from '../store/store.ts'
 import type { EndedKeys } from '../verify/ended-keys.ts'
 import type { Delta } from './body.ts'
-import { growFor, type KeyQuota, quotaSuspended } from './quota.ts'
+import { CIDR } from './listed.ts'
+import { areTooMany, growFor, type KeyQuota } from './quota.ts'
 
 /** Whether a readable delta does not suffice to bring a store up to date. */
 export function needsSnapshot(
@@ -10,14 +11,13 @@ export function needsSnapshot(
 ): boolean {
   // A service that knows more features than before sent its keys without them.
   if (answer.features.some(name => !features.includes(name))) return true
-  // The store also knows suspended tenants that have lost their keys; a new one does not.
-  const more = answer.listed?.filter(each => each.isSuspended && !store.suspended.has(each.tenantId)) ?? []
-  return store.suspended.size + more.length > quotaSuspended(quota)
+  // The store also knows tenants that have lost their keys; a new one does not.
+  return areTooMany(quota, store, answer.listed)
 }
 
 /** Applies a delta to a store. */
 export function applyDelta(
-  { deleted, changes, generatedAt, tenants, listed = [] }: Delta,
+  { deleted, changes, generatedAt, tenants, listed = [], features }: Delta,
   { store, ended, quota }: { store: Store; ended: EndedKeys; quota: KeyQuota },
 ): void {
   if (deleted) {
@@ -27,14 +27,20 @@ export function applyDelta(
   }
   for (const { tenantId, label } of tenants) store.labels?.setTenant(tenantId, label)
   if (tenants.length > 0) store.revision++
-  for (const { tenantId, isSuspended } of listed) store.setSuspended(tenantId, isSuspended)
+  for (const { tenantId, isSuspended, networks } of listed) {
+    if (isSuspended !== undefined) store.setSuspended(tenantId, isSuspended)
+    if (networks !== undefined) store.setTenantNetworks(tenantId, networks ?? undefined)
+  }
+  const hasNetworks = features.includes(CIDR)
   for (const change of changes ?? []) {
     if ('upsert' in change) {
       const { upsert } = change
       ended.forget(upsert.digest)
       // If the store is full, the new key replaces the least recently used one.
       growFor(store, upsert.keyId, quota)
-      store.upsert(upsert)
+      // A process of before the feature leaves networks out: those that the key has stay.
+      const { networks = hasNetworks ? undefined : store.ownNetworks(upsert.keyId) } = upsert
+      store.upsert({ ...upsert, networks })
       continue
     }
     const { keyId, digest } = change.gone

@@ -2,8 +2,8 @@ import type { PolicyDelta, PolicySnapshot } from '@keyrail/contract/feed'
 import { badResponse } from '../runtime/errors.ts'
 import type { StoredKey } from '../store/records.ts'
 import { type NamedTenant, readTenants } from './label.ts'
+import { type ListedTenant, readListed } from './listed.ts'
 import { type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
-import { type ListedTenant, readSuspended } from './suspended.ts'
 import { isObject, isText, isVersion, type Json, readTime } from './values.ts'
 
 /**
@@ -26,7 +26,7 @@ interface Head {
   /** Whether the service takes reports of refusals. */
   takesRefusals: boolean
   tenants: NamedTenant[]
-  /** Undefined: the service does not say which tenants are suspended. */
+  /** Undefined: the service says neither which tenants are suspended nor which have networks. */
   listed: readonly ListedTenant[] | undefined
 }
 
@@ -91,7 +91,7 @@ function readFeatures(
     features: given,
     isUnlabelled,
     tenants: readTenants(tenants),
-    listed: readSuspended(body, given),
+    listed: readListed(body, given),
   }
 }
 

@@ -1,31 +1,40 @@
 import { type KeyrailError, lasting, passing } from '../runtime/errors.ts'
+import type { ListedTenant } from './listed.ts'
 import type { Unreadable } from './record.ts'
-import type { ListedTenant } from './suspended.ts'
 
 /** Errors about answers that were applied nevertheless. They show ids, and nothing else from the service. */
 
-/** One error about keys, and one about tenants. */
+/** One error about keys, and one for each member of tenants. */
 export function unreadableParts(
   keys: readonly Unreadable[],
   listed: readonly ListedTenant[] = [],
 ): KeyrailError[] {
-  const tenants = listed.filter(({ isUnreadable }) => isUnreadable)
   return [
     ...(keys.length > 0 ? [unreadableKeys(keys)] : []),
-    ...(tenants.length > 0 ? [unreadableTenants(tenants)] : []),
+    ...(['suspended', 'allowed_cidrs'] as const).flatMap(member => {
+      const tenants = listed.filter(({ unreadable }) => unreadable === member)
+      return tenants.length > 0 ? [unreadableTenants(tenants, member)] : []
+    }),
   ]
 }
 
 const READABLE = 'A newer version of @keyrail/sdk may be able to read it'
 
 /** @param tenants at least one */
-function unreadableTenants(tenants: readonly ListedTenant[]): KeyrailError {
+function unreadableTenants(
+  tenants: readonly ListedTenant[],
+  member: 'suspended' | 'allowed_cidrs',
+): KeyrailError {
   const which = shown(tenants[0]?.tenantId)
-  const problem =
-    tenants.length === 1
-      ? `The tenant ${which} counts as suspended`
-      : `${tenants.length} tenants count as suspended, such as ${which}`
-  return lasting('unreadable_key', `${problem}: suspended cannot be read. ${READABLE}`)
+  const isOne = tenants.length === 1
+  const so =
+    member === 'suspended'
+      ? ['counts as suspended', 'count as suspended']
+      : ['has keys that are refused from everywhere', 'have keys that are refused from everywhere']
+  const problem = isOne
+    ? `The tenant ${which} ${so[0]}`
+    : `${tenants.length} tenants ${so[1]}, such as ${which}`
+  return lasting('unreadable_key', `${problem}: ${member} cannot be read. ${READABLE}`)
 }
 
 const shown = (id = ''): string => (/^[\w-]{1,64}$/.test(id) ? id : 'one without an id')

@@ -1,8 +1,9 @@
 import { digestFromBase64 } from '../runtime/digest.ts'
+import { Networks } from '../store/networks.ts'
 import { readRateLimits } from '../store/rate-limits.ts'
 import type { StoredKey } from '../store/records.ts'
 import { readKeyLabel } from './label.ts'
-import { SUSPENDED } from './suspended.ts'
+import { CIDR, SUSPENDED } from './listed.ts'
 import { isObject, isText, type Json, readTime } from './values.ts'
 
 /** Which keys a node asks for. Every answer must match it. */
@@ -17,8 +18,9 @@ export interface Scope {
   service?: string | undefined
 }
 
-/** Whether the node asks for what stands in verdicts beside the key: all features but `suspended`. */
-export const hasLabels = ({ features = [] }: Scope): boolean => features.some(name => name !== SUSPENDED)
+/** Whether the node asks for what stands in verdicts beside the key: all features but those by which keys are refused. */
+export const hasLabels = ({ features = [] }: Scope): boolean =>
+  features.some(name => name !== SUSPENDED && name !== CIDR)
 
 /** The id and digest of a key. One of them may be unreadable. */
 export interface KeyNames {
@@ -39,7 +41,7 @@ export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable
   if (!isObject(value)) return unreadable(names, 'it is not an object')
   if (keyId === undefined) return unreadable(names, 'key_id')
   if (digest === undefined) return unreadable(names, 'lookup_hash')
-  const { tenant_id, env, scopes, expires_at, rate_limits } = value
+  const { tenant_id, env, scopes, expires_at, rate_limits, allowed_cidrs } = value
   if (!isText(tenant_id)) return unreadable(names, 'tenant_id')
   if (scope.tenantIds.length > 0 && !scope.tenantIds.includes(tenant_id))
     return unreadable(names, 'tenant_id, which was not asked for')
@@ -50,7 +52,18 @@ export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable
   if (Number.isNaN(expiresAt)) return unreadable(names, 'expires_at')
   const rateLimits = readRateLimits(rate_limits)
   if (rateLimits === null) return unreadable(names, 'rate_limits')
-  const record: StoredKey = { keyId, tenantId: tenant_id, env, digest, scopes, rateLimits, expiresAt }
+  const networks = allowed_cidrs === undefined ? undefined : Networks.read(allowed_cidrs)
+  if (allowed_cidrs !== undefined && networks === undefined) return unreadable(names, 'allowed_cidrs')
+  const record: StoredKey = {
+    keyId,
+    tenantId: tenant_id,
+    env,
+    digest,
+    scopes,
+    rateLimits,
+    expiresAt,
+    networks,
+  }
   return hasLabels(scope) ? { ...record, label: readKeyLabel(value) } : record
 }
 

@@ -3,10 +3,10 @@ import { type KeyrailError, PolicyScopeTooLargeError } from '../runtime/errors.t
 import { pause } from '../runtime/pause.ts'
 import { Store } from '../store/store.ts'
 import type { Snapshot } from './body.ts'
+import { type ListedTenant, tooManyTenants } from './listed.ts'
 import { unreadableParts } from './odd.ts'
-import { growFor, type KeyQuota, quotaSuspended } from './quota.ts'
+import { areTooMany, growFor, type KeyQuota, quotaTenants } from './quota.ts'
 import type { Unreadable } from './record.ts'
-import { type ListedTenant, tooManySuspended } from './suspended.ts'
 import { WalkGuard } from './walk-guard.ts'
 
 /** Least time between the starts of two pages, to limit the load from a faulty service. A page of 5,000 keys takes longer. */
@@ -58,11 +58,12 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     if (page.deleted) break
     for (const { tenantId, label } of page.tenants) store.labels?.setTenant(tenantId, label)
     for (const each of page.listed ?? []) {
-      // A page never resumes a tenant of a page before it: the delta after the walk does.
+      // A page never resumes a tenant of a page before it, and ends no list: the delta after the walk does.
       if (each.isSuspended) store.setSuspended(each.tenantId, true)
-      if (each.isUnreadable) listed.push(each)
+      if (each.networks) store.setTenantNetworks(each.tenantId, each.networks)
+      if (each.unreadable !== undefined) listed.push(each)
     }
-    if (store.suspended.size > quotaSuspended(quota)) throw tooManySuspended(quotaSuspended(quota))
+    if (areTooMany(quota, store)) throw tooManyTenants(quotaTenants(quota))
     for (const key of page.keys) {
       if (isEnded(key.digest)) renewed.push(key.digest)
       if (!isFull && !growFor(store, key.keyId, quota)) {

@@ -1,6 +1,6 @@
+import { CIDR, SUSPENDED } from '../feed/listed.ts'
 import { KEY_BYTES } from '../feed/quota.ts'
 import type { Scope } from '../feed/record.ts'
-import { SUSPENDED } from '../feed/suspended.ts'
 import {
   type ConnectionOptions,
   connectionNames,
@@ -49,8 +49,8 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   cacheDir?: string | undefined
   /**
    * Decides about a key that cannot be verified (`not_ready`, `stale`, `not_held`). If it returns a `Valid` that fits
-   * environment, scopes and expiry, and whose tenant is not known to be suspended, the key passes. Otherwise, and by default, it
-   * is refused.
+   * environment, scopes and expiry, and whose tenant is not known to be suspended, the key passes, unless the networks of key or
+   * tenant are known and the address is in none of them. Otherwise, and by default, it is refused.
    */
   onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
   /** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */
@@ -204,7 +204,7 @@ function readFeatures(options: KeyringOptions): string[] {
   const chosen = (Object.keys(featureOf) as (keyof typeof featureOf)[])
     .filter(name => readBoolean(name, options[name] ?? ours.has(name)))
     .map(name => featureOf[name])
-  return [...chosen, SUSPENDED]
+  return [CIDR, ...chosen, SUSPENDED]
 }
 
 function readTenantIds(value: unknown): string[] {

@@ -9,9 +9,11 @@ import type { Shared } from './shared-list.ts'
  *     word 12     number of the tenant id in `shared.tenants`
  *     word 13     number of the scopes in `shared.scopes`
  *     word 14     environment in bits 0–1 (0: the slot is free), number of the limits in `shared.limits` above them
- *     word 15     if the slot is free: the next free slot + 1, or 0
+ *     word 15     number of the networks in `shared.networks` + 1, or 0 if the key has none of its own;
+ *                 if the slot is free: the next free slot + 1, or 0
  *
- * The disk snapshot holds the same bytes, so another layout needs another format number in `disk/snapshot-file.ts`.
+ * The disk snapshot holds the same bytes, so another layout needs another format number in `disk/snapshot-file.ts`. Word 15 means
+ * nothing there: a header names the networks by position.
  */
 export const RECORD_WORDS = 16
 export const RECORD_DOUBLES = RECORD_WORDS / 2
@@ -23,6 +25,7 @@ export const USED = 5
 export const TENANT = 12
 export const SCOPES = 13
 export const ENV_AND_LIMITS = 14
+export const NETWORKS = 15
 export const NEXT_FREE = 15
 
 export const LIVE = 1

@@ -1,6 +1,7 @@
 import { digestWord } from '../runtime/digest.ts'
 import { ID_WORDS, KeyIds } from './key-ids.ts'
 import type { KeyLabel } from './labels.ts'
+import type { Networks } from './networks.ts'
 import type { RateLimit } from './rate-limits.ts'
 import {
   DIGEST_WORDS,
@@ -10,6 +11,7 @@ import {
   EXPIRES_AT,
   envAndLimits,
   LIVE,
+  NETWORKS,
   NEXT_FREE,
   RECORD_DOUBLES,
   RECORD_WORDS,
@@ -30,6 +32,8 @@ export interface StoredKey {
   rateLimits: readonly RateLimit[] | undefined
   /** Milliseconds since the epoch; Infinity if the key never expires. */
   expiresAt: number
+  /** Undefined: those of the tenant. */
+  networks?: Networks | undefined
   /** Set if the node asks for names or `meta`. */
   label?: KeyLabel | undefined
 }
@@ -73,7 +77,7 @@ export class Records {
 
   /** Sets everything except id and digest, by which the record is found. */
   update(slot: number, key: StoredKey, used: number): void {
-    const { tenants, scopes, limits } = this.shared
+    const { tenants, scopes, limits, networks } = this.shared
     const word = slot * RECORD_WORDS
     const limitsNumber = key.rateLimits === undefined ? 0 : limits.add(key.rateLimits)
     this.#doubles[slot * RECORD_DOUBLES + EXPIRES_AT] = key.expiresAt
@@ -81,6 +85,7 @@ export class Records {
     this.#words[word + TENANT] = tenants.add(key.tenantId)
     this.#words[word + SCOPES] = scopes.add(key.scopes)
     this.#words[word + ENV_AND_LIMITS] = envAndLimits(key.env, limitsNumber)
+    this.#words[word + NETWORKS] = key.networks === undefined ? 0 : networks.add(key.networks) + 1
     // Rarely true: the cost of a walk through all records is spread over thousands of updates.
     if (this.sharedValues > 3 * this.size + SHARED_SLACK) this.#dropUnusedShared()
   }
@@ -153,6 +158,12 @@ export class Records {
     return (word & ENV_MASK) === LIVE ? 'live' : 'test'
   }
 
+  /** The key's own networks; undefined if it has those of its tenant. */
+  networks(slot: number): Networks | undefined {
+    const number = this.#words[slot * RECORD_WORDS + NETWORKS] as number
+    return number === 0 ? undefined : this.shared.networks.get(number - 1)
+  }
+
   /** Milliseconds since the epoch; Infinity if the key never expires. */
   expiresAt(slot: number): number {
     return this.#doubles[slot * RECORD_DOUBLES + EXPIRES_AT] as number
@@ -168,10 +179,10 @@ export class Records {
     this.#doubles[slot * RECORD_DOUBLES + USED] = used
   }
 
-  /** How many tenant ids, lists of scopes and sets of limits are held. */
+  /** How many tenant ids, lists of scopes, sets of limits and lists of networks are held. */
   get sharedValues(): number {
-    const { tenants, scopes, limits } = this.shared
-    return tenants.values.length + scopes.values.length + limits.values.length
+    const { tenants, scopes, limits, networks } = this.shared
+    return tenants.values.length + scopes.values.length + limits.values.length + networks.values.length
   }
 
   /** Writes all used records and their ids without gaps. The arrays must have at least `size` elements. */
@@ -197,7 +208,20 @@ export class Records {
     )
   }
 
-  /** Replaces all records by those of a dump. */
+  /** The numbers of own networks, by the position of their record in a dump. */
+  ownNetworks(): [position: number, networks: number][] {
+    if (this.shared.networks.values.length === 0) return []
+    const numbers: [number, number][] = []
+    let position = 0
+    for (const slot of this.slots()) {
+      const number = this.#words[slot * RECORD_WORDS + NETWORKS] as number
+      if (number !== 0) numbers.push([position, number - 1])
+      position++
+    }
+    return numbers
+  }
+
+  /** Replaces all records by those of a dump, whose keys have no networks yet. */
   restore(words: Int32Array, ids: Int32Array, others: Iterable<readonly [number, string]>, shared: Shared) {
     const count = words.length / RECORD_WORDS
     this.#reserve(count)
@@ -208,6 +232,12 @@ export class Records {
     this.size = count
     this.#end = count
     this.#firstFree = 0
+    for (let slot = 0; slot < count; slot++) this.#words[slot * RECORD_WORDS + NETWORKS] = 0
+  }
+
+  /** @param networks their number in `shared.networks` */
+  setNetworks(slot: number, networks: number): void {
+    this.#words[slot * RECORD_WORDS + NETWORKS] = networks + 1
   }
 
   #isUsed(slot: number): boolean {
@@ -246,6 +276,8 @@ export class Records {
       words[word + TENANT] = kept.tenants.add(tenants.get(words[word + TENANT] as number))
       words[word + SCOPES] = kept.scopes.add(scopes.get(words[word + SCOPES] as number))
       words[word + ENV_AND_LIMITS] = envAndLimits(this.env(slot), kept.limits.add(limits.get(limitsNumber)))
+      const own = this.networks(slot)
+      words[word + NETWORKS] = own === undefined ? 0 : kept.networks.add(own) + 1
     }
     this.shared = kept
   }

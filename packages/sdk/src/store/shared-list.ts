@@ -1,19 +1,23 @@
+import type { Networks } from './networks.ts'
 import type { RateLimit } from './rate-limits.ts'
 
 /**
  * Numbers values that many records share, such as tenant ids or lists of scopes, so that a record holds only the number.
  * Each value is kept once and frozen, so that a caller cannot change a key through its verdict.
  */
-class SharedList<Value extends string | readonly unknown[]> {
+class SharedList<Value extends string | object> {
   readonly values: Value[] = []
+  /** What the values take in memory, if they have a size. */
+  bytes = 0
   readonly #numbers = new Map<string, number>()
 
-  /** Returns the number of a value, which is plain JSON. Keeps the first of equal values. */
-  add(value: Value): number {
+  /** Returns the number of a value, which is plain JSON or has its JSON. Keeps the first of equal values. */
+  add(value: Value & { readonly bytes?: number }): number {
     const content = typeof value === 'string' ? value : JSON.stringify(value)
     const known = this.#numbers.get(content)
     if (known !== undefined) return known
     freeze(value)
+    this.bytes += (typeof value === 'object' && value.bytes) || 0
     this.#numbers.set(content, this.values.length)
     return this.values.push(value) - 1
   }
@@ -29,12 +33,14 @@ export interface Shared {
   scopes: SharedList<readonly string[]>
   /** Number 0 is the empty list: no limits. */
   limits: SharedList<readonly RateLimit[]>
+  /** Lists of keys that have one of their own. */
+  networks: SharedList<Networks>
 }
 
 export function emptyShared(): Shared {
   const limits = new SharedList<readonly RateLimit[]>()
   limits.add([])
-  return { tenants: new SharedList(), scopes: new SharedList(), limits }
+  return { tenants: new SharedList(), scopes: new SharedList(), limits, networks: new SharedList() }
 }
 
 /** Freezes plain JSON at every level. */

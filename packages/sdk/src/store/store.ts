@@ -3,9 +3,11 @@
 import { digestWord } from '../runtime/digest.ts'
 import { Labels, type SavedLabels } from './labels.ts'
 import { LeastUsed } from './least-used.ts'
+import type { Networks } from './networks.ts'
 import { Records, type StoredKey } from './records.ts'
 import { freeze, type Shared } from './shared-list.ts'
 import { SlotTable } from './slot-table.ts'
+import { TenantNetworks } from './tenant-networks.ts'
 
 /** Records as they are saved: without gaps, with the shared values beside them. */
 export interface SavedRecords {
@@ -16,6 +18,9 @@ export interface SavedRecords {
   uses: number
   /** Ids of suspended tenants. */
   suspended?: readonly string[] | undefined
+  /** The number of their list in `shared.networks`, by the position of the key. */
+  ownNetworks?: Iterable<readonly [position: number, networks: number]> | undefined
+  tenantNetworks?: Iterable<readonly [tenantId: string, networks: Networks]> | undefined
   labels?: SavedLabels | undefined
 }
 
@@ -32,6 +37,7 @@ export class Store {
   readonly records = new Records()
   /** Ids of tenants whose keys are refused, also of those without a key here. A plain Set, because each verification reads it. */
   readonly suspended = new Set<string>()
+  readonly tenantNetworks = new TenantNetworks()
   /** Undefined for a node that does not ask for labels. */
   readonly labels: Labels | undefined
   readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
@@ -52,7 +58,7 @@ export class Store {
     return this.records.size
   }
 
-  /** Tenant ids, scope lists and sets of limits held, each once. */
+  /** Tenant ids, scope lists, sets of limits and own networks held, each once. */
   get sharedValues(): number {
     return this.records.sharedValues
   }
@@ -65,6 +71,20 @@ export class Store {
     const slot = this.#slotOf(digest)
     if (slot !== -1) this.records.touch(slot, ++this.#uses)
     return slot
+  }
+
+  /** The networks from which a key may be used; undefined if it may be used everywhere. */
+  networksOf(slot: number): Networks | undefined {
+    const own = this.records.networks(slot)
+    if (own !== undefined) return own.isEmpty ? undefined : own
+    // Where no tenant has networks, no id is read.
+    return this.tenantNetworks.size === 0 ? undefined : this.tenantNetworks.get(this.records.tenantId(slot))
+  }
+
+  /** The networks that the key has of its own. */
+  ownNetworks(keyId: string): Networks | undefined {
+    const slot = this.#slotOfId(keyId)
+    return slot === -1 ? undefined : this.records.networks(slot)
   }
 
   hasId(keyId: string): boolean {
@@ -118,6 +138,11 @@ export class Store {
     else this.suspended.delete(tenantId)
   }
 
+  /** @param networks not empty; undefined if the tenant has none */
+  setTenantNetworks(tenantId: string, networks: Networks | undefined): void {
+    if (this.tenantNetworks.set(tenantId, networks)) this.revision++
+  }
+
   /** Drops every record whose key the other store does not hold. */
   keepOnly(other: Store): void {
     for (const slot of [...this.records.slots()]) {
@@ -130,6 +155,7 @@ export class Store {
   clear(): void {
     for (const slot of [...this.records.slots()]) this.#remove(slot)
     this.suspended.clear()
+    this.tenantNetworks.clear()
   }
 
   /** The highest stamp given to a use. */
@@ -138,8 +164,11 @@ export class Store {
   }
 
   /** Fills an empty store with saved records. */
-  restore({ words, ids, otherIds, shared, uses, suspended = [], labels }: SavedRecords): void {
+  restore({ words, ids, otherIds, shared, uses, labels, ...rest }: SavedRecords): void {
+    const { suspended = [], ownNetworks = [], tenantNetworks = [] } = rest
     this.records.restore(words, ids, otherIds, shared)
+    for (const [slot, networks] of ownNetworks) this.records.setNetworks(slot, networks)
+    for (const [tenantId, networks] of tenantNetworks) this.tenantNetworks.set(tenantId, networks)
     this.#uses = uses
     this.revision++
     for (const tenantId of suspended) this.suspended.add(tenantId)

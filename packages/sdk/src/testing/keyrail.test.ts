@@ -22,6 +22,7 @@ test('a test keyring gives every verdict that production knows', () => {
     return code
   }
   const unknown = createTestKeyring().issue().key
+  const near = keyring.issue({ allowedCidrs: ['203.0.113.0/24'] })
   const got: Record<RefusalCode, string> = {
     missing_key: keyring.verify('').code,
     malformed_key: keyring.verify('kr_live_x').code,
@@ -34,6 +35,8 @@ test('a test keyring gives every verdict that production knows', () => {
     disabled_key: ended('disabled'),
     suspended_tenant: ended('suspended'),
     expired_key: keyring.verify(keyring.issue({ expiresAt: 1 }).key).code,
+    ip_unknown: keyring.verify(near.key).code,
+    ip_not_allowed: keyring.verify(near.key, { ip: '198.51.100.1' }).code,
     insufficient_scope: keyring.verify(key, { scopes: ['a'] }).code,
   }
   assert.deepEqual(Object.keys(got), Object.keys(refusals))

@@ -32,6 +32,31 @@ test('a test keyring suspends a tenant with all its keys, and resumes it', () =>
   assert.deepEqual(codes(), ['valid', 'expired_key', 'valid'])
 })
 
+test('a test key is restricted to its networks, or else to those of its tenant', () => {
+  const keyring = createTestKeyring()
+  const [own, inheriting, free] = [['203.0.113.0/24', '2001:db8::1'], undefined, []].map(allowedCidrs =>
+    keyring.issue({ tenantId: 'acme', allowedCidrs }),
+  )
+  const codes = (ip?: string) =>
+    [own, inheriting, free].map(issued => keyring.verify(issued?.key, { ip }).code)
+  assert.deepEqual(codes(), ['ip_unknown', 'valid', 'valid'])
+  keyring.setTenantCidrs('acme', ['192.0.2.7'])
+  assert.deepEqual(codes(), ['ip_unknown', 'ip_unknown', 'valid'])
+  assert.deepEqual(codes('192.0.2.7'), ['ip_not_allowed', 'valid', 'valid'])
+  assert.deepEqual(codes('2001:db8::1'), ['valid', 'ip_not_allowed', 'valid'])
+  keyring.setTenantCidrs('acme', [])
+  assert.deepEqual(codes('203.0.113.255'), ['valid', 'valid', 'valid'])
+  for (const [wrong, message] of [
+    [['10.0.0.1/8'], /^allowedCidrs\.0 must be an address range/],
+    [['::/0', 'x'], /^allowedCidrs\.1 must be/],
+    ['10.0.0.0/8', /^allowedCidrs must be an array/],
+    [Array(33).fill('::1'), /^allowedCidrs takes at most 32 ranges/],
+  ] as const) {
+    assert.throws(() => keyring.issue({ allowedCidrs: wrong as string[] }), { name: 'TypeError', message })
+    assert.throws(() => keyring.setTenantCidrs('acme', wrong as string[]), { name: 'TypeError', message })
+  }
+})
+
 test('a test keyring can revoke a key, lose the service and recover', () => {
   const keyring = createTestKeyring({ env: 'both' })
   const [one, other] = [keyring.issue(), keyring.issue({ env: 'test' })]

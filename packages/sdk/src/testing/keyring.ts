@@ -4,6 +4,7 @@ import { readInteger } from '../http/option-values.ts'
 import type { Keyring, KeyringStats } from '../keyring/keyring.ts'
 import { digestOf } from '../runtime/digest.ts'
 import type { Whose } from '../store/labels.ts'
+import { Networks } from '../store/networks.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 import { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
@@ -15,6 +16,8 @@ export interface TestKeyOptions {
   env?: 'live' | 'test' | undefined
   tenantId?: string | undefined
   scopes?: readonly string[] | undefined
+  /** Ranges from which the key may be used, such as `203.0.113.0/24`; `[]`: everywhere. Default: those of its tenant. */
+  allowedCidrs?: readonly string[] | undefined
   rateLimits?: readonly RateLimit[] | undefined
   /** Milliseconds since the epoch. Default: never. */
   expiresAt?: number | undefined
@@ -41,7 +44,7 @@ export interface TestKeyring extends Keyring {
   /**
    * Makes a valid key.
    *
-   * @throws TypeError naming a limit that the service would reject
+   * @throws TypeError naming a limit or a range that the service would reject
    */
   issue(options?: TestKeyOptions): TestKey
   /** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */
@@ -50,6 +53,13 @@ export interface TestKeyring extends Keyring {
   suspendTenant(tenantId: string): void
   /** Ends `suspendTenant`. */
   resumeTenant(tenantId: string): void
+  /**
+   * Sets the ranges from which the keys of a tenant may be used, also those issued later, unless a key has `allowedCidrs` of its
+   * own. `[]`, as at first: everywhere.
+   *
+   * @throws TypeError naming a range that the service would reject
+   */
+  setTenantCidrs(tenantId: string, allowedCidrs: readonly string[]): void
   /**
    * Simulates a keyring that cannot judge. `stale`, the default: the service is away for too long. `not_ready`: no keys are
    * loaded. `not_held`: not all keys are held, so that an unknown one may be valid. Until `recover`.
@@ -99,7 +109,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
   const verify = createVerify(served, { env, cachedTtlMs: LATE, clock })
 
   function issue(given: TestKeyOptions = {}): TestKey {
-    const { env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], expiresAt } = given
+    const { env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], expiresAt, allowedCidrs } = given
     for (const [at, { limit, windowMs }] of rateLimits.entries()) {
       readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
       readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
@@ -122,6 +132,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
       scopes: [...scopes],
       rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
       expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+      networks: allowedCidrs && readCidrs(allowedCidrs),
       label,
     })
     store.labels?.setTenant(tenantId, ofTenant)
@@ -148,6 +159,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
     },
     suspendTenant: tenantId => store.setSuspended(tenantId, true),
     resumeTenant: tenantId => store.setSuspended(tenantId, false),
+    setTenantCidrs: (tenantId, allowedCidrs) => setTenantCidrs(store, tenantId, allowedCidrs),
     lose(why = 'stale') {
       recover()
       if (why === 'stale') monotonic = LATE
@@ -157,6 +169,26 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
     stats: () => statsOf(served, env, monotonic),
     [Symbol.asyncDispose]: close,
   }
+}
+
+function setTenantCidrs(store: Store, tenantId: string, allowedCidrs: readonly string[]): void {
+  const networks = readCidrs(allowedCidrs)
+  store.setTenantNetworks(tenantId, networks.isEmpty ? undefined : networks)
+}
+
+/** A single address is a range, as where the service takes one. */
+function readCidrs(allowedCidrs: readonly string[]): Networks {
+  if (!Array.isArray(allowedCidrs)) throw new TypeError('allowedCidrs must be an array of address ranges')
+  const ranges = allowedCidrs.map((range, at) => {
+    const text = String(range)
+    const whole = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`
+    if (Networks.read([whole]) === undefined)
+      throw new TypeError(`allowedCidrs.${at} must be an address range, such as 203.0.113.0/24`)
+    return whole
+  })
+  const networks = Networks.read(ranges)
+  if (networks === undefined) throw new TypeError('allowedCidrs takes at most 32 ranges')
+  return networks
 }
 
 function statsOf(

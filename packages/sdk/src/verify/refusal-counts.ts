@@ -9,8 +9,7 @@ const RECORDS_MAX = 100
 const COUNT_MAX = 1_000_000_000
 
 /**
- * The refusals that are counted: those that say something about a key. A service ignores the reasons that it does not know, as
- * `disabled_key` and `suspended_tenant` today.
+ * The refusals that are counted: those that say something about a key. A service ignores the reasons that it does not know.
  */
 const reasons = [
   'unknown_key',
@@ -18,6 +17,8 @@ const reasons = [
   'disabled_key',
   'suspended_tenant',
   'expired_key',
+  'ip_unknown',
+  'ip_not_allowed',
   'insufficient_scope',
   'rate_limited',
 ] as const satisfies readonly (RefusalCode | 'rate_limited')[]

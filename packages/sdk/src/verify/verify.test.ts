@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { drawKey, id } from '../../test/keys.ts'
 import { digestOf } from '../runtime/digest.ts'
+import { Networks } from '../store/networks.ts'
 import type { StoredKey } from '../store/records.ts'
 import { Store } from '../store/store.ts'
 import { EndedKeys } from './ended-keys.ts'
@@ -247,7 +248,10 @@ test('of several reasons the first in the list of refusals is the verdict', () =
   }
   judge(key, { scopes: ['none'] })
   time.wall = NOW - 1
+  add(key, { expiresAt: NOW, networks: Networks.read(['203.0.113.0/24']) })
   judge(key, { scopes: ['none'] })
+  judge(key, { scopes: ['none'], ip: '198.51.100.1' })
+  judge(key, { scopes: ['none'], ip: '203.0.113.1' })
   assert.deepEqual(order, Object.keys(refusals))
 })
 

@@ -3,6 +3,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import { digestOf } from '../runtime/digest.ts'
 import { catchLater } from '../runtime/reports.ts'
+import type { Networks } from '../store/networks.ts'
 import type { Records } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedKeys } from './ended-keys.ts'
@@ -15,6 +16,11 @@ export interface Requirements {
   scopes?: readonly string[] | undefined
   /** The accepted environments. Default: those of the keyring. */
   env?: 'live' | 'test' | 'both' | undefined
+  /**
+   * The address of the caller, such as `203.0.113.7`, without a port. Read only for a key that is restricted to networks, which is
+   * refused as `ip_unknown` without it.
+   */
+  ip?: string | null | undefined
 }
 
 /** What verification reads: the served store, if any, and the counters. */
@@ -83,6 +89,11 @@ export function createVerify(
       return refused.suspended_tenant
     const expiresAt = records.expiresAt(slot)
     if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
+    const networks = store.networksOf(slot)
+    if (networks !== undefined) {
+      const why = refusalAt(networks, requirements)
+      if (why !== undefined) return why
+    }
     if (!hasAllOf(records.scopes(slot), requirements)) return refused.insufficient_scope
     const verdict = validVerdict(records, slot, form)
     store.labels?.add(verdict, slot)
@@ -101,6 +112,7 @@ export function createVerify(
         typeof own.tenantId === 'string' &&
         own.env === form &&
         !served.store?.suspended.has(own.tenantId) &&
+        isAllowedFrom(served.store, key, own.tenantId, requirements) &&
         Array.isArray(own.scopes) &&
         (own.expiresAt === null || clock.wall(clock.monotonic()) < own.expiresAt) &&
         hasAllOf(own.scopes, requirements)
@@ -119,6 +131,25 @@ export function createVerify(
   }
 }
 
+/** Undefined if the address is in the networks. */
+function refusalAt(networks: Networks, requirements: Requirements | null | undefined): Refused | undefined {
+  const place = networks.place(requirements?.ip)
+  if (place === 'inside') return undefined
+  return place === 'unknown' ? refused.ip_unknown : refused.ip_not_allowed
+}
+
+/** By what the store still knows of the key, or else of its tenant. Of a key that it does not hold, own networks are unknown. */
+function isAllowedFrom(
+  store: Store | undefined,
+  key: string,
+  tenantId: string,
+  requirements: Requirements | undefined,
+): boolean {
+  const slot = store?.find(digestOf(key)) ?? -1
+  const networks = slot === -1 ? store?.tenantNetworks.get(tenantId) : store?.networksOf(slot)
+  return networks === undefined || refusalAt(networks, requirements) === undefined
+}
+
 /** Two literals, because spreading one into another costs more than the whole look-up. */
 function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Valid {
   const keyId = records.keyId(slot)
@@ -135,7 +166,7 @@ function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Val
 function hasAllOf(scopes: readonly string[], requirements: Requirements | null | undefined): boolean {
   if (requirements === undefined || requirements === null) return true
   if (typeof requirements !== 'object') return false
-  for (const name in requirements) if (name !== 'scopes' && name !== 'env') return false
+  for (const name in requirements) if (name !== 'scopes' && name !== 'env' && name !== 'ip') return false
   return requirements.scopes === undefined || hasAll(scopes, requirements.scopes)
 }
 
