@@ -58,6 +58,8 @@ export function requireKey(keyring: KeyringOf, { cost, ...options }: RequireKeyO
       exchange,
       rawHeaders: request.rawHeaders,
       request,
+      // By the setting `trust proxy` of the application.
+      peer: () => request.ip,
       route: { cost },
       counted: (count: () => void) =>
         beforeAnswer(response, () => {

@@ -105,6 +105,8 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
       exchange: exchangeOf(raw),
       rawHeaders: raw.rawHeaders,
       request,
+      // By the option `trustProxy` of the application.
+      peer: () => request.ip,
       route: config,
       claims:
         idempotency !== undefined &&

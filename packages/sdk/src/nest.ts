@@ -60,6 +60,7 @@ export interface KeyrailModuleAsyncOptions {
 interface PlatformRequest extends ParsedRequest {
   raw?: IncomingMessage
   originalUrl?: string
+  ip?: string
   apiKey?: Valid
 }
 /** What both platforms have in common. */
@@ -142,6 +143,8 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
       exchange: exchangeOf(node),
       rawHeaders: node.rawHeaders,
       request,
+      // By the trust in proxies that the platform is set to.
+      peer: () => request.ip,
       route: marks,
       claims: !isGraphql && this.#asksForClaim(node, marks),
       answered: work => afterAnswer(nodeResponse(response), work),

@@ -64,6 +64,8 @@ const oldCustomer = { tenantId: randomUUID(), externalId: 'org_before' }
 
 const readme = 'packages/sdk/README.md'
 const frameworks = 'docs/sdk/frameworks.md'
+/** The page on addresses of callers. */
+const addresses = 'client-address'
 const protectAnApi = {
   page: readme,
   heading: 'Protect an API',
@@ -158,6 +160,36 @@ const server = createServer((request, response) => {
     after: `server.listen(0, '127.0.0.1', () => announce(server))`,
   },
   onExpress('frameworks', 'Express'),
+  onExpress(addresses, 'With Express'),
+  {
+    name: 'With Fastify',
+    page: `docs/sdk/${addresses}.md`,
+    heading: 'With Fastify',
+    beside: { fastify: 'fastify' },
+    before: `import { apiKeyOf } from '@keyrail/sdk/fastify'`,
+    after: `await keyrail.ready()
+      app.get('/', async request => ({ customer: apiKeyOf(request).externalId }))
+      await app.listen({ port: 0, host: '127.0.0.1' })
+      announce(app.server)`,
+  },
+  {
+    name: 'With Hono',
+    page: `docs/sdk/${addresses}.md`,
+    heading: 'With Hono',
+    beside: onHono,
+    before: `import { serve } from '@hono/node-server'\nimport { Hono } from 'hono'\nconst app = new Hono<KeyrailEnv>()`,
+    after: `await keyrail.ready()
+      app.get('/', context => context.json({ customer: context.get('apiKey').externalId }))
+      const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, () => announce(server as import('node:net').Server))`,
+  },
+  {
+    name: 'With Next',
+    page: `docs/sdk/${addresses}.md`,
+    heading: 'With Next',
+    beside: onHono,
+    before: `import { serve } from '@hono/node-server'`,
+    after: `const server = serve({ fetch: request => GET(request), port: 0, hostname: '127.0.0.1' }, () => announce(server as import('node:net').Server))`,
+  },
   {
     ...onExpress('verify-keys', fromElsewhere),
     before: `import express from 'express'

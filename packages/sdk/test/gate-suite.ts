@@ -38,7 +38,8 @@ const idempotency: Idempotency = {
   close: async () => {},
 }
 
-export function testGate(name: string, build: BuildGate): void {
+/** @param knowsPeer whether the framework knows the address of the caller by itself */
+export function testGate(name: string, build: BuildGate, { knowsPeer = true } = {}): void {
   const keyring = createTestKeyring()
   const { key, keyId } = keyring.issue()
   const bearer = { authorization: `Bearer ${key}` }
@@ -105,6 +106,42 @@ export function testGate(name: string, build: BuildGate): void {
     }
   })
 
+  /** Of the machine of the tests, and of nobody. */
+  const near = keyring.issue({ allowedCidrs: ['127.0.0.0/8', '::1'] })
+  const far = keyring.issue({ allowedCidrs: ['203.0.113.0/24'] })
+
+  test(`${name}: networks are judged by the peer's address, and by no header of a client`, async () => {
+    const ask = await open({})
+    const claimed = Object.fromEntries(
+      ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'].map(header => [
+        header,
+        '203.0.113.7',
+      ]),
+    )
+    const code = knowsPeer ? 'ip_not_allowed' : 'ip_unknown'
+    const headers = { ...claimed, forwarded: 'for=203.0.113.7', authorization: `Bearer ${far.key}` }
+    const refused = await ask('/plain', headers)
+    assert.deepEqual([refused.status, refused.body.code], [403, code])
+    assert.match(refused.headers.get('content-type') ?? '', /^application\/problem\+json/)
+    assert.equal(refused.headers.get('www-authenticate'), null)
+    const passed = await ask('/plain', { authorization: `Bearer ${near.key}` })
+    assert.equal(passed.status, knowsPeer ? 200 : 403)
+  })
+
+  test(`${name}: getIp finds the address in place of the framework, and lets nothing pass if it throws`, async () => {
+    const codeOf = async (getIp: () => unknown, { key }: { key: string }) => {
+      const ask = await open({ getIp: getIp as never })
+      const { status, body } = await ask('/plain', { authorization: `Bearer ${key}` })
+      return status === 403 ? body.code : status
+    }
+    for (const found of [() => '203.0.113.7', async () => '::ffff:203.0.113.7'])
+      assert.deepEqual([await codeOf(found, far), await codeOf(found, near)], [200, 'ip_not_allowed'])
+    for (const none of [() => undefined, async () => null, () => '', () => '127.0.0.1:80'])
+      assert.equal(await codeOf(none, near), 'ip_unknown')
+    for (const odd of [() => assert.fail('mine'), () => 7, async () => assert.fail('mine')])
+      assert.equal(await codeOf(odd, near), 500)
+  })
+
   test(`${name}: of several headers the first with a key counts`, async () => {
     const ask = await open({ header: ['X-Api-Key', 'Authorization'] })
     const basic = { authorization: 'Basic eDp5' }
@@ -160,6 +197,7 @@ export function testGate(name: string, build: BuildGate): void {
       ['onRefused', 1],
       ['onVerdict', 'x'],
       ['getKey', {}],
+      ['getIp', 'x-real-ip'],
       ['optional', 'yes'],
       ['header', []],
       ['header', ['x y']],

@@ -45,16 +45,20 @@ testEmbed('Hono', async ({ embed, customerOf, options }) => {
   return serveFetch(request => app.fetch(request))
 })
 
-testGate('Hono', async ({ keyring, idempotency, options }) => {
-  const app = new Hono<{ Variables: { apiKey: Valid | undefined } }>()
-  app.use(requireKey(keyring, { optional: false, ...options }) as MiddlewareHandler)
-  const answer = (context: Context) => context.json({ keyId: context.get('apiKey')?.keyId ?? null })
-  app.get('/plain', answer)
-  app.get('/scoped', requireScope('admin') as MiddlewareHandler, answer)
-  app.post('/once', idempotent(idempotency) as MiddlewareHandler, answer)
-  app.onError((_error, context) => context.body(null, 500))
-  return serveFetch(request => app.fetch(request))
-})
+testGate(
+  'Hono',
+  async ({ keyring, idempotency, options }) => {
+    const app = new Hono<{ Variables: { apiKey: Valid | undefined } }>()
+    app.use(requireKey(keyring, { optional: false, ...options }) as MiddlewareHandler)
+    const answer = (context: Context) => context.json({ keyId: context.get('apiKey')?.keyId ?? null })
+    app.get('/plain', answer)
+    app.get('/scoped', requireScope('admin') as MiddlewareHandler, answer)
+    app.post('/once', idempotent(idempotency) as MiddlewareHandler, answer)
+    app.onError((_error, context) => context.body(null, 500))
+    return serveFetch(request => app.fetch(request))
+  },
+  { knowsPeer: false },
+)
 
 test('Hono: a route may forward its request, and return a response with immutable headers', async () => {
   const behind = await serveFetch(

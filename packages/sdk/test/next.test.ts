@@ -11,7 +11,7 @@ import { testProtectedApi } from './protected-api.ts'
 /** Route handlers as Next calls them: with a request and the params of the path. */
 await testProtectedApi('Next', apiOf(withKey))
 
-testGate('Next', gateOf(withKey))
+testGate('Next', gateOf(withKey), { knowsPeer: false })
 
 testEmbed('Next', embedOf(embedHandler))
 

@@ -9,7 +9,7 @@ import { testProtectedApi } from './protected-api.ts'
 
 await testProtectedApi('Fetch', apiOf(withKey))
 
-testGate('Fetch', gateOf(withKey))
+testGate('Fetch', gateOf(withKey), { knowsPeer: false })
 
 testEmbed('Fetch', embedOf(embedHandler))
 

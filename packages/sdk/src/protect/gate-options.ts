@@ -52,6 +52,11 @@ export interface GateOptions<Request = unknown> {
   /** Finds the key in place of `header`. Null, undefined and '' mean no key. If it throws, the answer is 500. */
   getKey?: ((request: Request) => string | null | undefined | Promise<string | null | undefined>) | undefined
   /**
+   * Finds the address of the caller, without a port, in place of the one that the framework knows. Undefined and null mean that it
+   * is not known: a key that is restricted to networks is then refused as `ip_unknown`. If it throws, the answer is 500.
+   */
+  getIp?: ((request: Request) => string | null | undefined | Promise<string | null | undefined>) | undefined
+  /**
    * Lets requests without a key pass, where nothing is demanded of the key: no scopes, no limits, no execution once. A key
    * that is sent is still checked.
    */
@@ -87,6 +92,7 @@ export const gateOptionNames: { readonly [Name in keyof Required<GateOptions>]: 
   scopes: true,
   header: true,
   getKey: true,
+  getIp: true,
   optional: true,
   onRefused: true,
   onVerdict: true,
@@ -96,7 +102,7 @@ export const gateOptionNames: { readonly [Name in keyof Required<GateOptions>]: 
 
 /** The options, read and completed; `headers` in lower case. */
 export interface GateSettings<Request>
-  extends Pick<GateOptions<Request>, 'getKey' | 'onRefused' | 'onVerdict'> {
+  extends Pick<GateOptions<Request>, 'getKey' | 'getIp' | 'onRefused' | 'onVerdict'> {
   limiter: Pick<Limiter, 'limit'> | undefined
   /** Whether the vendor named the limiter, which demands a key of every request. */
   demandsLimits: boolean
@@ -119,7 +125,7 @@ export function readGateOptions<Request>(
   options: GateOptions<Request>,
 ): GateSettings<Request> {
   refuseUnknown(maker, options, gateOptionNames)
-  const { scopes, header, getKey, optional = false, onRefused, onVerdict } = options
+  const { scopes, header, getKey, getIp, optional = false, onRefused, onVerdict } = options
   const limiter: Pick<Limiter, 'limit'> | undefined = partFor('limiter', options.limiter, given)
   const usage: Pick<UsageReporter, 'count'> | undefined = partFor('usage', options.usage, given)
   if (limiter !== undefined && typeof limiter.limit !== 'function') {
@@ -130,6 +136,7 @@ export function readGateOptions<Request>(
   }
   if (getKey !== undefined && header !== undefined) throw new TypeError('give getKey or header, not both')
   readFunction('getKey', getKey)
+  readFunction('getIp', getIp)
   readFunction('onRefused', onRefused)
   readFunction('onVerdict', onVerdict)
   readBoolean('optional', optional)
@@ -138,6 +145,7 @@ export function readGateOptions<Request>(
     scopes: demandedScopes(scopes),
     headers,
     getKey,
+    getIp,
     optional,
     onRefused,
     onVerdict,

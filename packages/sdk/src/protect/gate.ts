@@ -54,6 +54,8 @@ export interface Asked<Request> {
   rawHeaders: readonly string[]
   /** The framework's request. */
   request: Request
+  /** The address of the caller, as the framework or the vendor knows it. Called only if the options have no `getIp`. */
+  peer?: (() => string | null | undefined | Promise<string | null | undefined>) | undefined
   route?: RouteRequirements | undefined
   /** Whether the request is to be executed once for its tenant. Default: false. */
   claims?: boolean | undefined
@@ -107,6 +109,7 @@ export class Gate<Request = unknown> {
     exchange,
     rawHeaders,
     request,
+    peer,
     route: { scopes = [], cost, optional } = {},
     claims = false,
     counted = atOnce,
@@ -126,7 +129,8 @@ export class Gate<Request = unknown> {
       passage.pass()
       return { key: undefined, headers: noHeaders }
     }
-    const judge = () => (ours?.judge ?? keyring.verify).call(keyring, presented, { scopes: required })
+    const ip = await this.#addressOf(request, peer)
+    const judge = () => (ours?.judge ?? keyring.verify).call(keyring, presented, { scopes: required, ip })
     const verdict = fault === undefined ? judge() : refused.malformed_key
     if (!verdict.valid) {
       const header = settings.getKey === undefined ? settings.headers : []
@@ -151,9 +155,18 @@ export class Gate<Request = unknown> {
     exchange: Exchange,
     { headers }: Pick<globalThis.Request, 'headers'>,
     request: Request,
-    more: Pick<Asked<Request>, 'route' | 'claims' | 'counted' | 'answered'> = {},
+    more: Pick<Asked<Request>, 'peer' | 'route' | 'claims' | 'counted' | 'answered'> = {},
   ): Promise<Admission> {
     return this.admit({ exchange, rawHeaders: [...headers].flat(), request, ...more })
+  }
+
+  /** @throws what `getIp` throws */
+  async #addressOf(request: Request, peer: Asked<Request>['peer']): Promise<string | undefined> {
+    const { getIp } = this.#settings
+    const ip: unknown = await (getIp === undefined ? peer?.() : getIp(request))
+    if (ip === undefined || ip === null) return undefined
+    if (typeof ip !== 'string') throw new TypeError('getIp must return a string or undefined')
+    return ip
   }
 
   /** @throws what `getKey` throws */

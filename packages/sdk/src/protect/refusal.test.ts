@@ -10,7 +10,7 @@ test('every refusal has its status, its challenge and its code', () => {
       const { status, headers, body } = toHttpRefusal(refused[code as RefusalCode])
       assert.equal(headers['content-type'], 'application/problem+json')
       assert.deepEqual([body.code, body.status], [code, status])
-      return [code, [status, headers['www-authenticate'] ?? `retry after ${headers['retry-after']}`]]
+      return [code, [status, headers['www-authenticate'] ?? headers['retry-after'] ?? 'no challenge']]
     }),
   )
   const invalid = [401, 'Bearer error="invalid_token"']
@@ -18,14 +18,16 @@ test('every refusal has its status, its challenge and its code', () => {
     missing_key: [401, 'Bearer'],
     malformed_key: invalid,
     wrong_env: invalid,
-    not_ready: [503, 'retry after 5'],
-    stale: [503, 'retry after 5'],
-    not_held: [503, 'retry after 5'],
+    not_ready: [503, '5'],
+    stale: [503, '5'],
+    not_held: [503, '5'],
     unknown_key: invalid,
     revoked_key: invalid,
     disabled_key: invalid,
     suspended_tenant: invalid,
     expired_key: invalid,
+    ip_unknown: [403, 'no challenge'],
+    ip_not_allowed: [403, 'no challenge'],
     insufficient_scope: [403, 'Bearer error="insufficient_scope"'],
   })
 })

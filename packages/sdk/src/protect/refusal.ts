@@ -26,10 +26,16 @@ export function toHttpRefusal(
 ): HttpRefusal {
   const status = refusalStatus(code)
   const detail = detailOf(code, message, wayToSend([header].flat()), fault)
-  const headers =
-    status === 503 ? { 'retry-after': RETRY_AFTER } : { 'www-authenticate': challenge(code, scopes) }
+  const headers = headersOf(status, code, scopes)
   const more = code === 'insufficient_scope' ? { scopes } : {}
   return { ...httpProblem(status, code, detail, { headers, more }), status }
+}
+
+function headersOf(status: number, code: RefusalCode, scopes: readonly string[]): Record<string, string> {
+  if (status === 503) return { 'retry-after': RETRY_AFTER }
+  // No other token helps: the key is right, and the place is not.
+  if (code === 'ip_unknown' || code === 'ip_not_allowed') return {}
+  return { 'www-authenticate': challenge(code, scopes) }
 }
 
 /** Without credentials the challenge has no error (RFC 6750 §3.1). */

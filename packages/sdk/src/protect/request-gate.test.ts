@@ -37,6 +37,22 @@ test('a gate finds the key by getKey, and fails closed with the keyring', async 
   assert.equal((await gate.admit({ rawHeaders: [], key })).refusal?.status, 503)
 })
 
+test('a gate judges networks by the address that it is given, or that getIp finds', async () => {
+  const keyrail = createTestKeyrail()
+  const { key } = keyrail.issue({ allowedCidrs: ['203.0.113.0/24'] })
+  const rawHeaders = ['Authorization', `Bearer ${key}`, 'X-Forwarded-For', '203.0.113.7']
+  const codes = async (gate = createGate(keyrail)) => {
+    const answers = []
+    for (const ip of [undefined, null, '198.51.100.1', '203.0.113.7']) {
+      const { refusal } = await gate.admit({ rawHeaders, ip })
+      answers.push((refusal?.body as { code?: string } | undefined)?.code ?? 'valid')
+    }
+    return answers
+  }
+  assert.deepEqual(await codes(), ['ip_unknown', 'ip_unknown', 'ip_not_allowed', 'valid'])
+  assert.deepEqual(await codes(createGate(keyrail, { getIp: () => '203.0.113.8' })), Array(4).fill('valid'))
+})
+
 test('wrong arguments of a gate are an error', async () => {
   assert.throws(() => createGate(undefined as never), /createGate takes a keyring/)
   assert.throws(() => createGate(createTestKeyrail(), { head: 'x' } as never), /has no option "head"/)

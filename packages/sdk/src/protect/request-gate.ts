@@ -9,12 +9,14 @@ export interface GateRequest {
   rawHeaders: readonly string[]
   /** For your own `getKey`. */
   key?: string | undefined
+  /** The address of the caller, without a port. Without it, a key that is restricted to networks is refused as `ip_unknown`. */
+  ip?: string | null | undefined
 }
 
 /** Judges requests that no framework carries; made by `createGate`. */
 export interface RequestGate {
   /**
-   * Verifies the key of a request, charges its limits and counts it, once for each call. Rejects only if your `getKey` does.
+   * Verifies the key of a request, charges its limits and counts it, once for each call. Rejects only if your `getKey` or `getIp` does.
    *
    * @throws TypeError for wrong scopes or a wrong cost
    */
@@ -39,7 +41,13 @@ export function createGate(keyring: KeyringOf, options: GateOptions<GateRequest>
         gate.checkRoute(route)
         checked.add(route)
       }
-      return gate.admit({ exchange: new Exchange(), rawHeaders: request.rawHeaders, request, route })
+      return gate.admit({
+        exchange: new Exchange(),
+        rawHeaders: request.rawHeaders,
+        request,
+        peer: () => request.ip,
+        route,
+      })
     },
   }
 }

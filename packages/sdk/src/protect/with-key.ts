@@ -21,7 +21,14 @@ import { readCopy } from './web-body.ts'
 import { problemResponse, runOnce, withHeaders } from './web-response.ts'
 
 /** Options of `withKey`. */
-export interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {
+export interface WithKeyOptions extends Omit<GateOptions<Request>, 'getIp'>, Pick<RouteRequirements, 'cost'> {
+  /**
+   * Finds the address of the caller, without a port, by what the host passes beside the request, as `(request, server) =>
+   * server.requestIP(request)?.address` in Bun. Without it, or if it returns undefined or null, a key that is restricted to networks
+   * is refused as `ip_unknown`. If it throws, the answer is 500.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: only the host knows what it passes.
+  getIp?: ((request: Request, ...host: any[]) => ReturnType<NonNullable<GateOptions['getIp']>>) | undefined
   /** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
   idempotency?: IdempotencyOf | undefined
   /** Refuses requests without `Idempotency-Key` with 400. */
@@ -111,9 +118,10 @@ const isMade = (source: KeyringSource): source is Pick<Keyring, 'verify'> =>
 function guard<R extends Request, Host extends unknown[]>(
   keyring: KeyringOf,
   handler: KeyedHandler<R, Host>,
-  { cost, idempotency: given, idempotencyRequired, waitUntil, ...options }: WithKeyOptions,
+  { cost, idempotency: given, idempotencyRequired, waitUntil, getIp, ...options }: WithKeyOptions,
 ): (request: R, ...host: Host) => Promise<Response> {
   const gate = new Gate<Request>('withKey', keyring, options)
+  readFunction('getIp', getIp)
   gate.checkRoute({ cost })
   const idempotency = given && requireIdempotency(given)
   if (idempotency === undefined && idempotencyRequired)
@@ -129,6 +137,7 @@ function guard<R extends Request, Host extends unknown[]>(
     let afterwards: (() => void) | undefined
     const exchange = exchangeOf(request)
     const { key, refusal } = await gate.admitWeb(exchange, request, request, {
+      peer: getIp && (() => getIp(request, ...host)),
       route: { cost },
       claims,
       counted: count => {
