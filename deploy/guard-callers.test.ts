@@ -18,6 +18,12 @@ const forged = {
   'x-forwarded-method': 'forged',
   'x-forwarded-uri': 'forged',
 }
+/** What a client says of its own address. */
+const elsewhere = {
+  'x-forwarded-for': '203.0.113.7',
+  'x-original-ip': '203.0.113.7',
+  'x-real-ip': '203.0.113.7',
+}
 
 const callers: readonly (readonly [string, Caller, Record<string, string>])[] = [
   ['Traefik', callAsTraefik, {}],
@@ -60,6 +66,21 @@ for (const [name, call, env] of callers)
     await refusedWith(401, 'revoked_key', revoked.key)
     keyrail.lose()
     await refusedWith(503, 'stale', key)
+  })
+
+for (const [name, call, header] of [
+  ['Traefik', callAsTraefik, 'X-Forwarded-For'],
+  ['Envoy', callAsEnvoy, 'X-Original-Ip'],
+] as const)
+  test(`${name}: networks are judged by the address of the client, and not by one that it forges`, async () => {
+    const { keyrail, url } = await startGuard({ GUARD_IP_HEADER: header })
+    const { key } = keyrail.issue({ scopes: ['orders:read'], allowedCidrs: ['203.0.113.0/24'] })
+    const headers = { ...elsewhere, authorization: `Bearer ${key}` }
+    const ask = (address: string) => call(url, { method: 'GET', uri: '/orders', address, headers })
+    assert.ok('upstream' in (await ask('203.0.113.9')))
+    const outcome = await ask('198.51.100.1')
+    assert.ok('refused' in outcome)
+    assert.deepEqual([outcome.refused.status, outcome.refused.body.code], [403, 'ip_not_allowed'])
   })
 
 test('Envoy: a public route passes without identity, and a route that no table names is refused', async () => {

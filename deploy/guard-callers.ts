@@ -10,6 +10,8 @@ import { root } from '../packages/server/test/installation.ts'
 interface ClientRequest {
   method: string
   uri: string
+  /** Of its connection. */
+  address?: string
   headers: Record<string, string>
 }
 
@@ -32,7 +34,7 @@ const only = (headers: Readonly<Record<string, unknown>>, names: readonly string
  * Traefik: a GET of the address with the listed headers and its own `X-Forwarded-*`. A status of 2xx passes, and each header of
  * `authResponseHeaders` is deleted from the request, then set if the answer has it. Any other answer goes to the client as it is.
  */
-export const callAsTraefik: Caller = async (guard, { method, uri, headers }) => {
+export const callAsTraefik: Caller = async (guard, { method, uri, address: peer = '192.0.2.1', headers }) => {
   const { middlewares } = read('traefik.yaml').http
   const { address, trustForwardHeader, authRequestHeaders, authResponseHeaders } =
     middlewares['keyrail-orders-read'].forwardAuth
@@ -45,6 +47,7 @@ export const callAsTraefik: Caller = async (guard, { method, uri, headers }) => 
       ...only(kept, lower(authRequestHeaders)),
       'x-forwarded-method': method,
       'x-forwarded-uri': uri,
+      'x-forwarded-for': peer,
     },
   })
   if (answer.status < 200 || answer.status > 299) return { refused: answer }
@@ -54,18 +57,27 @@ export const callAsTraefik: Caller = async (guard, { method, uri, headers }) => 
 }
 
 /**
- * Envoy: the method, path and query of the request behind `path_prefix`, with the allowed headers and an empty body. Only 200
+ * Envoy: first the filter that writes the address of the client over a header; then the method, path and query of the request behind `path_prefix`, with the allowed headers and an empty body. Only 200
  * passes; its allowed headers replace those of the request. A 5xx is an error, for which `failure_mode_allow` decides.
  */
-export const callAsEnvoy: Caller = async (guard, { method, uri, headers }) => {
+export const callAsEnvoy: Caller = async (guard, { method, uri, address = '192.0.2.1', headers }) => {
   const [{ filter_chains: chains }] = read('envoy.yaml').static_resources.listeners
   const { typed_config: manager } = chains[0].filters[0]
-  const { typed_config: filter } = manager.http_filters[0]
+  const [mutation, authorization] = manager.http_filters
+  if (authorization.name !== 'envoy.filters.http.ext_authz') throw new Error('the filters have another order')
+  const { typed_config: filter } = authorization
+  const [{ append }] = mutation.typed_config.mutations.request_mutations
+  if (append.append_action !== 'OVERWRITE_IF_EXISTS_OR_ADD')
+    throw new Error('a client could forge its address')
   const namesOf = (list: { patterns: { exact: string }[] }) => list.patterns.map(({ exact }) => exact)
   const { path_prefix: prefix, authorization_response: response } = filter.http_service
   if (manager.common_http_protocol_options.headers_with_underscores_action !== 'DROP_HEADER')
     throw new Error('a client could forge a header for programs behind CGI')
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.includes('_')))
+  const named = append.header.value === '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%' ? address : ''
+  const kept = {
+    ...Object.fromEntries(Object.entries(headers).filter(([name]) => !name.includes('_'))),
+    [append.header.key]: named,
+  }
   const allowed = only(kept, [...namesOf(filter.allowed_headers), 'authorization'])
   const answer = await ask(guard, prefix + uri, { method, headers: { ...allowed, 'content-length': '0' } })
   if (answer.status === 200) {

@@ -24,6 +24,7 @@ for (const [name, start] of proxies)
     const { keyrail, url } = await startGuard({
       GUARD_ROUTES: join(root, 'deploy/guard/routes.json'),
       GUARD_METHOD_HEADER: name === 'Caddy' ? 'X-Forwarded-Method' : 'X-Original-Method',
+      GUARD_IP_HEADER: 'X-Original-Ip',
       GUARD_URI_HEADER: name === 'Caddy' ? 'X-Forwarded-Uri' : 'X-Original-Uri',
     })
     const proxy = await start(Number(new URL(url).port), api.port)
@@ -91,6 +92,31 @@ for (const [name, start] of proxies)
         assert.ok(status >= 400 && status < 500, `${method} ${path}: ${status}`)
       }
       assert.equal(api.received.length, seen)
+    })
+
+    test('networks are judged by the address of the connection, whatever a client says', async () => {
+      const scopes = ['orders:read']
+      const near = keyrail.issue({ scopes, allowedCidrs: ['127.0.0.0/8'] })
+      const far = keyrail.issue({ scopes, allowedCidrs: ['203.0.113.0/24'] })
+      const names = [
+        'x-original-ip',
+        'x-original_ip',
+        'x_original_ip',
+        'x-forwarded-for',
+        'x-real-ip',
+        'forwarded',
+      ]
+      for (const said of ['203.0.113.7', ['203.0.113.7', '203.0.113.8'], '']) {
+        const claims = Object.fromEntries(names.map(each => [each, said]))
+        const ask = ({ key }: { key: string }, more = {}) =>
+          proxy.ask('/orders', { headers: { ...claims, ...more, authorization: `Bearer ${key}` } })
+        assert.equal((await ask(near)).status, 200)
+        const refused = await ask(far)
+        assert.deepEqual([refused.status, refused.body.code], [403, 'ip_not_allowed'])
+        // A header that Connection names may be dropped, and then no address is known.
+        const dropped = await ask(far, { connection: 'x-original-ip' })
+        assert.ok([400, 403].includes(dropped.status), String(dropped.status))
+      }
     })
 
     test('a key with a hundred long scopes passes', async () => {

@@ -36,8 +36,13 @@ end
 
 local function ask(txn, address)
   local sent = txn.http:req_get_headers()
-  -- For a table of routes: GUARD_METHOD_HEADER and GUARD_URI_HEADER name the first two. Nothing else of the client is handed over.
-  local headers = { ["x-original-method"] = { txn.f:method() }, ["x-original-uri"] = { txn.f:pathq() } }
+  -- For a table of routes: GUARD_METHOD_HEADER and GUARD_URI_HEADER name the first two; for keys with networks GUARD_IP_HEADER the third.
+  -- Nothing else of the client is handed over.
+  local headers = {
+    ["x-original-method"] = { txn.f:method() },
+    ["x-original-uri"] = { txn.f:pathq() },
+    ["x-original-ip"] = { tostring(txn.f:src()) },
+  }
   for _, name in ipairs(credentials) do
     local values = values_of(sent, name)
     if #values > 0 then

@@ -10,6 +10,8 @@ export interface Rules {
   readonly routes: RouteTable | undefined
   /** The headers in which the proxy hands over the request, in lower case. */
   readonly headers: { readonly method: string; readonly uri: string } | undefined
+  /** The header in which the proxy hands over the address of the client, in lower case. */
+  readonly ipHeader: string | undefined
   readonly queries: QueryDemands
 }
 
@@ -34,7 +36,11 @@ export async function judge(rules: Rules, asked: Asked): Promise<AuthAnswer> {
   const demands = demandsOn(rules, asked)
   if ('status' in demands) return { refusal: demands }
   if (demands.isPublic) return { code: 'public', headers: { ...nobody } }
-  const { key, headers, refusal } = await rules.gate.admit(asked, rules.known.of(demands))
+  const { rawHeaders } = asked
+  const { key, headers, refusal } = await rules.gate.admit(
+    { rawHeaders, ip: addressOf(rules, asked) },
+    rules.known.of(demands),
+  )
   if (refusal !== undefined) return { refusal }
   return { code: 'valid', headers: Object.assign(identityOf(key), headers) }
 }
@@ -60,7 +66,7 @@ function handedOver({ headers }: Rules, { rawHeaders }: Asked): Target | HttpAns
     return problem(500, 'internal_error', 'GUARD_METHOD_HEADER and GUARD_URI_HEADER are not set')
   const found: string[] = []
   for (const name of [headers.method, headers.uri]) {
-    const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name)
+    const values = valuesOf(rawHeaders, name)
     const [value] = values
     // Two of them: the proxy adds its own to that of the client.
     if (value === undefined || values.length > 1)
@@ -74,6 +80,16 @@ function handedOver({ headers }: Rules, { rawHeaders }: Asked): Target | HttpAns
   const [method = '', uri = ''] = found
   return { method, uri }
 }
+
+/** Unknown if the proxy hands over none, or if there are two, of which one may be the client's. */
+function addressOf({ ipHeader }: Rules, { rawHeaders }: Asked): string | undefined {
+  if (ipHeader === undefined) return undefined
+  const [address, ...others] = valuesOf(rawHeaders, ipHeader)
+  return others.length === 0 ? address?.trim() : undefined
+}
+
+const valuesOf = (rawHeaders: readonly string[], name: string): string[] =>
+  rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name)
 
 const unmatched = (code: Unmatched): HttpAnswer =>
   problem(

@@ -67,6 +67,30 @@ test('what a header cannot hold is encoded, and decodes to the same text', async
   assert.equal(decodeURIComponent(String(headers['x-keyrail-external-id'])), odd)
 })
 
+test('networks are judged by the header that the proxy overwrites, and by no other', async () => {
+  const allowedCidrs = ['203.0.113.0/24']
+  const from = (ip: string | string[]) => ({ 'x-original-ip': ip })
+  const { keyrail, withKey } = await startGuard({ GUARD_IP_HEADER: 'X-Original-IP' })
+  const { key } = keyrail.issue({ allowedCidrs })
+  for (const path of ['/auth', '/ext-authz/orders']) {
+    assert.equal((await withKey(path, key, from('203.0.113.7'))).status, 200)
+    for (const [headers, code] of [
+      [from('198.51.100.1'), 'ip_not_allowed'],
+      [from(['203.0.113.7', '203.0.113.8']), 'ip_unknown'],
+      [from('203.0.113.7, 203.0.113.8'), 'ip_unknown'],
+      [from(''), 'ip_unknown'],
+      [from('unix:'), 'ip_unknown'],
+      [{ 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7' }, 'ip_unknown'],
+    ] as const) {
+      const { status, body } = await withKey(path, key, headers)
+      assert.deepEqual([status, body.code], [403, code])
+    }
+  }
+  const without = await startGuard()
+  const other = without.keyrail.issue({ allowedCidrs })
+  assert.equal((await without.withKey('/auth', other.key, from('203.0.113.7'))).body.code, 'ip_unknown')
+})
+
 test('requests are counted, and refusals of keys with limits are not', async () => {
   const { keyrail, withKey } = await startGuard()
   const { key, keyId } = keyrail.issue({ rateLimits: [minute] })

@@ -53,12 +53,13 @@ export class Guard {
     }
     this.#gate = createGate(judges, { ...options, header: settings.keyHeaders })
     this.#calls = createGate(judges, { ...options, getKey: ({ key }) => key })
-    const { methodHeader, uriHeader, first } = settings
+    const { methodHeader, uriHeader, ipHeader, first } = settings
     this.#rules = {
       gate: this.#gate,
       known: new KnownRoutes(settings.limits !== 'off'),
       queries: new QueryDemands(),
       headers: methodHeader && uriHeader ? { method: methodHeader, uri: uriHeader } : undefined,
+      ipHeader,
       routes: first.routes,
     }
     this.#files = first

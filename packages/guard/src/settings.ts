@@ -26,6 +26,10 @@ export const settings = {
     default: null,
     why: 'Header in which the proxy hands over path and query of the request, for the same',
   },
+  GUARD_IP_HEADER: {
+    default: null,
+    why: 'Header in which the proxy hands over the address of the client, which must overwrite it; unset: keys with networks are refused',
+  },
   GUARD_DIRECTORY: { default: null, why: 'Folder for the copy of the keys, for the next start; unset: none' },
   GUARD_NODE: {
     default: null,
@@ -69,6 +73,7 @@ export interface GuardSettings {
   readonly keyHeaders: readonly string[]
   readonly methodHeader: string | undefined
   readonly uriHeader: string | undefined
+  readonly ipHeader: string | undefined
   readonly directory: string | undefined
   readonly node: string | undefined
   readonly limits: 'on' | 'prepay' | 'off'
@@ -210,6 +215,7 @@ export function readSettings(env: Environment): GuardSettings {
     keyHeaders: reader.read('GUARD_KEY_HEADERS', headerNames, 'names of headers, with commas') ?? [],
     methodHeader: reader.read('GUARD_METHOD_HEADER', headerName, 'the name of a header'),
     uriHeader: reader.read('GUARD_URI_HEADER', headerName, 'the name of a header'),
+    ipHeader: reader.read('GUARD_IP_HEADER', headerName, 'the name of a header'),
     directory: reader.text('GUARD_DIRECTORY'),
     node: reader.text('GUARD_NODE'),
     limits: reader.oneOf('GUARD_LIMITS', ['on', 'prepay', 'off']) ?? 'on',

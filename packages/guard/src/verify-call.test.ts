@@ -37,6 +37,18 @@ test('a verdict has whose key it is, its limits and the headers for the client',
   assert.equal((await verify({ key, scopes: ['write'] })).body.code, 'insufficient_scope')
 })
 
+test('networks are judged by the member ip', async () => {
+  const { key } = keyrail.issue({ allowedCidrs: ['203.0.113.0/24', '2001:db8::/32'] })
+  for (const [ip, code] of [
+    [undefined, 'ip_unknown'],
+    ['198.51.100.1', 'ip_not_allowed'],
+    ['203.0.113.7', 'valid'],
+    ['::ffff:203.0.113.7', 'valid'],
+    ['2001:DB8::1', 'valid'],
+  ] as const)
+    assert.equal((await verify({ key, ip })).body.code, code)
+})
+
 test('every verdict is 200', async () => {
   for (const [key, code] of [
     ['', 'missing_key'],

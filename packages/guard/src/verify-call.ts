@@ -12,6 +12,7 @@ const SCOPE_LENGTH_MAX = 256
 
 interface Call extends Demands {
   key: string
+  ip: string | undefined
 }
 
 /** @param charges whether limits are charged at all */
@@ -25,7 +26,7 @@ export async function answerVerify(
     return problem(413, 'body_too_large', `The body has more than ${BODY_BYTES_MAX} bytes`)
   const call = readCall(body)
   if ('status' in call) return call
-  const admission = await gate.admit({ rawHeaders: [], key: call.key }, routeOf(call, charges))
+  const admission = await gate.admit({ rawHeaders: [], key: call.key, ip: call.ip }, routeOf(call, charges))
   const { refusal } = admission
   // Nothing was judged: the guard is misconfigured, and its log says how.
   if (refusal !== undefined && refusal.status === 500) return refusal
@@ -101,5 +102,5 @@ function readCall(body: Buffer): Call | HttpAnswer {
   if (cost !== undefined && !isCost) return invalid('cost', `must be an integer from 0 to ${COST_MAX}`)
   if (ip !== undefined && (typeof ip !== 'string' || isIP(ip) === 0))
     return invalid('ip', 'must be an IP address')
-  return { key, scopes, cost: isCost ? cost : undefined }
+  return { key, scopes, cost: isCost ? cost : undefined, ip: typeof ip === 'string' ? ip : undefined }
 }
