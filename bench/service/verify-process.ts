@@ -2,13 +2,14 @@ import { createHash, hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { PolicyKey } from '@keyrail/contract/feed'
 import { createKeyring, type Keyring } from '../../packages/sdk/src/keyring/keyring.ts'
+import type { Requirements } from '../../packages/sdk/src/verify/verify.ts'
 import { serveGenerator } from '../harness/generator.ts'
 
 /**
  * One arm of the verification bench, in its own process: a keyring that holds the keys, or only the hash that it must
  * compute. Both use the same keys in the same random order.
  */
-export type VerifyPlan = { work: 'verify' | 'hash'; keys: number; seconds: number }
+export type VerifyPlan = { work: 'verify' | 'networks' | 'hash'; keys: number; seconds: number }
 export type VerifyCounts = { ns: number; answer: { keys: string } }
 
 const PROJECT = '01930c3e-8f5a-7c31-9b0e-00000000c000'
@@ -19,12 +20,19 @@ const BATCH = 20_000
 const TENANTS = 1_000
 const SCOPES = ['orders:read', 'orders:write', 'refunds:read']
 const required = { scopes: ['orders:read'] }
+/** Eight ranges, of which the last one has the address. */
+const NETWORKS = [
+  ...Array.from({ length: 6 }, (_, at) => `198.51.100.${at * 16}/28`),
+  '2001:db8::/32',
+  '203.0.113.0/24',
+]
+const fromInside = { ...required, ip: '203.0.113.77' }
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 await serveGenerator<VerifyPlan, VerifyCounts>(async ({ work, keys: count, seconds }) => {
   const keys = Array.from({ length: count }, (_, number) => makeKey(`bench ${number}`))
   const order = shuffled(count)
-  const run = work === 'hash' ? hashing(keys) : await verifying(keys)
+  const run = work === 'hash' ? hashing(keys) : await verifying(keys, work === 'networks')
   const deadline = performance.now() + seconds * 1_000
   let done = 0
   let spentMs = 0
@@ -50,7 +58,7 @@ function hashing(keys: readonly string[]): Run {
   }
 }
 
-async function verifying(keys: readonly string[]): Promise<Run> {
+async function verifying(keys: readonly string[], hasNetworks: boolean): Promise<Run> {
   const keyring = createKeyring({
     url: 'https://feed.invalid',
     secretKey: makeKey('secret', 'krsk_live_'),
@@ -60,7 +68,7 @@ async function verifying(keys: readonly string[]): Promise<Run> {
     // The longest there is: the bench measures verification, not polling.
     pollIntervalMs: 59_000,
     cachedTtlMs: 60_000,
-    fetch: serveFrom(keys),
+    fetch: serveFrom(keys, hasNetworks ? { allowed_cidrs: NETWORKS } : {}),
     // A keyring waits for a failing service; a bench must not.
     onError: ({ message }) => {
       console.error(message)
@@ -68,26 +76,29 @@ async function verifying(keys: readonly string[]): Promise<Run> {
     },
   })
   await keyring.ready()
-  checkVerdicts(keyring, keys)
+  const asked = hasNetworks ? fromInside : required
+  checkVerdicts(keyring, keys, asked)
+  if (hasNetworks && keyring.verify(keys[0], { ip: '192.0.2.1' }).code !== 'ip_not_allowed')
+    throw new Error('networks are not enforced')
   return batch => {
     let valid = 0
-    for (const at of batch) if (keyring.verify(keys[at], required).valid) valid++
+    for (const at of batch) if (keyring.verify(keys[at], asked).valid) valid++
     if (valid !== batch.length) throw new Error(`${batch.length - valid} keys were refused`)
   }
 }
 
 /** Not timed: each key is known by its id, and every kind of wrong key is refused with its code. */
-function checkVerdicts(keyring: Keyring, keys: readonly string[]): void {
+function checkVerdicts(keyring: Keyring, keys: readonly string[], asked: Requirements): void {
   const codes = (each: (key: string, number: number) => string) => [...new Set(keys.map(each))].join()
   const seen = {
     all: codes((key, number) => {
-      const verdict = keyring.verify(key, required)
+      const verdict = keyring.verify(key, asked)
       return verdict.valid && verdict.keyId === idOf(number) ? 'valid' : `${verdict.code} ${number}`
     }),
     mistyped: codes(key => keyring.verify(key.slice(0, -1) + (key.endsWith('x') ? 'y' : 'x')).code),
     unknown: codes((_, number) => keyring.verify(makeKey(`unknown ${number}`)).code),
     test: codes((_, number) => keyring.verify(makeKey(`test ${number}`, 'kr_test_')).code),
-    scope: codes(key => keyring.verify(key, { scopes: ['admin'] }).code),
+    scope: codes(key => keyring.verify(key, { ...asked, scopes: ['admin'] }).code),
   }
   const right = {
     all: 'valid',
@@ -101,7 +112,7 @@ function checkVerdicts(keyring: Keyring, keys: readonly string[]): void {
 }
 
 /** A feed of these keys in pages, in the service's format. Every second key expires, next year. */
-function serveFrom(keys: readonly string[]): typeof fetch {
+function serveFrom(keys: readonly string[], more: Partial<PolicyKey>): typeof fetch {
   const expiresAt = new Date(Date.now() + 365 * 86_400_000).toISOString()
   return async input => {
     const from = Number(new URL(String(input)).searchParams.get('cursor') ?? 0)
@@ -115,6 +126,7 @@ function serveFrom(keys: readonly string[]): typeof fetch {
         display_prefix: key.slice(0, 12),
         scopes: SCOPES,
         expires_at: number % 2 ? expiresAt : null,
+        ...more,
       }
     })
     const next = from + PAGE_KEYS
