@@ -100,7 +100,11 @@ class LimitedRecord(Record):
 
     __slots__ = ("networks",)
 
-    networks: Optional[Networks]
+    def __init__(
+        self, key: Key, tenant: Tenant, scopes: Tuple[str, ...], limits: Optional[RateLimits], used: int
+    ):
+        super().__init__(key, tenant, scopes, limits, used)
+        self.networks = key.networks
 
 
 class Store:
@@ -171,9 +175,8 @@ class Store:
         scopes = self._scopes.setdefault(key.scopes, key.scopes)
         limits = None if key.limits is None else self._limits_of(key.limits)
         used = next(self._uses) if used is None else used
-        record = (Record if key.networks is None else LimitedRecord)(key, tenant, scopes, limits, used)
-        if key.networks is not None:
-            record.networks = key.networks
+        form = Record if key.networks is None else LimitedRecord
+        record = form(key, tenant, scopes, limits, used)
         tenant.keys += 1
         by_id = self._by_id.get(key.key_id)
         by_digest = self._by_digest.get(key.digest)

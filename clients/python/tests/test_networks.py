@@ -160,7 +160,7 @@ def draw_address(chance: random.Random) -> str:
     if chance.random() < 0.3:
         parts = ["0", "10", "127", "128", "192", "255", "1", "256", "01", ""]
         return ".".join(chance.choice(parts[: chance.choice((7, 7, 7, 10))]) for _ in range(4))
-    few = ["0", "1", "ff", "ffff", "db8", "2001", "8000", "FFFE", "00", "0000", "c000", "", "00001", "g", "+1"]
+    few = "0 1 ff ffff db8 2001 8000 FFFE 00 0000 c000  00001 g +1".split(" ")
     groups = [chance.choice(few[: chance.choice((11, 11, 12, 15))]) for _ in range(chance.randint(1, 9))]
     text = ":".join(groups)
     kind = chance.randrange(6)

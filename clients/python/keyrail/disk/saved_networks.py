@@ -39,8 +39,8 @@ def read_saved(value: Any, records: int) -> Optional[SavedNetworks]:
     """None if a part cannot be read: no key may lose its list."""
     if not isinstance(value, dict):
         return None
-    given, keys, tenants = value.get("lists"), value.get("keys"), value.get("tenants")
-    if not isinstance(given, list) or not _are_pairs(keys) or not _are_pairs(tenants):
+    given, keys, tenants = value.get("lists"), _pairs_in(value.get("keys")), _pairs_in(value.get("tenants"))
+    if not isinstance(given, list) or keys is None or tenants is None:
         return None
     lists = [networks for networks in map(read_networks, given) if networks is not None]
     # Equal lists, which no writer writes, would shift all that follow.
@@ -58,8 +58,9 @@ def read_saved(value: Any, records: int) -> Optional[SavedNetworks]:
     return SavedNetworks({position: lists[place] for position, place in keys}, of_tenants)
 
 
-def _are_pairs(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
+def _pairs_in(value: Any) -> Optional[List[List[Any]]]:
+    are_pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
+    return value if are_pairs else None
 
 
 def _is_below(value: Any, end: int) -> bool:
