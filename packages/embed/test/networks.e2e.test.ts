@@ -15,9 +15,9 @@ test('a customer says from where all keys work, and where one of them works', as
     (await ask('GET', `/v1/${path}`, { token: vendor.live })).body.allowed_cidrs
   const visit = await stage.visit({ token: openTokenRoute(stage, vendor, { scopes }).token })
   const { page } = visit
-  await visit.text('All keys work from:')
+  await visit.text('Keys work from:')
   await visit.look('networks-none')
-  await page.getByRole('button', { name: 'Edit: All keys work from' }).click()
+  await page.getByRole('button', { name: 'Edit: Keys work from' }).click()
   const dialog = page.getByRole('dialog')
   const field = dialog.getByRole('textbox', { name: 'Works from' })
   await field.fill(`${range}\n10.0.0.1/8`)
@@ -56,12 +56,12 @@ test('without the scope the networks are read, and without any of them nothing i
   await page.getByRole('button', { name: 'Edit Build server' }).click()
   assert.equal(await page.getByRole('textbox', { name: 'Works from' }).count(), 0)
   await page.getByRole('button', { name: 'Cancel' }).click()
-  assert.equal(await page.getByText('All keys work from').count(), 0)
+  assert.equal(await page.getByText('Keys work from').count(), 0)
   const body = { allowed_cidrs: [range] }
   await ask('PATCH', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live, body })
   await page.evaluate(`document.querySelector('keyrail-keys').refresh()`)
-  await visit.text(`All keys work from: ${range}`)
-  assert.equal(await page.getByRole('button', { name: 'Edit: All keys work from' }).count(), 0)
+  await visit.text(`Keys work from: ${range}`)
+  assert.equal(await page.getByRole('button', { name: 'Edit: Keys work from' }).count(), 0)
   await visit.leave()
 })
 

@@ -24,12 +24,15 @@ export function RangesField({ value, onChange, ...field }: RangesFieldProps) {
         autoCapitalize="none"
         autoComplete="off"
         value={[...value]}
-        onChange={onChange}
+        onChange={next => onChange(next.flatMap(rangesOf))}
       />
       {value.length === 0 ? null : <TryAddress ranges={value} />}
     </Stack>
   )
 }
+
+/** A list that is pasted and entered at once has several. */
+const rangesOf = (text: string): string[] => text.split(/[\s,;]+/).filter(one => one !== '')
 
 function TryAddress({ ranges }: { readonly ranges: readonly string[] }) {
   const [address, setAddress] = useState('')

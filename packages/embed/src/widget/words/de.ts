@@ -23,7 +23,7 @@ export const de: Catalogue = {
   save: 'Speichern',
   saidSaved: 'Der Schlüssel ist geändert.',
   networks: 'Gilt aus',
-  networksAll: 'Alle Schlüssel gelten aus',
+  networksAll: 'Schlüssel gelten aus',
   networksLead: 'IP-Adressen oder Bereiche, einer pro Zeile. Anfragen von anderen Adressen werden abgelehnt.',
   networksAny: 'Leer: von überall.',
   networksAsAll: 'Leer: wie alle Schlüssel.',

@@ -22,7 +22,7 @@ export const en = {
   save: 'Save',
   saidSaved: 'The key is changed.',
   networks: 'Works from',
-  networksAll: 'All keys work from',
+  networksAll: 'Keys work from',
   networksLead: 'IP addresses or ranges, one on each line. Requests from other addresses are refused.',
   networksAny: 'Empty: from everywhere.',
   networksAsAll: 'Empty: as all keys.',

@@ -23,7 +23,7 @@ export const es: Catalogue = {
   save: 'Guardar',
   saidSaved: 'La clave se ha modificado.',
   networks: 'Funciona desde',
-  networksAll: 'Todas las claves funcionan desde',
+  networksAll: 'Las claves funcionan desde',
   networksLead: 'Direcciones IP o rangos, uno por línea. Las solicitudes de otras direcciones se rechazan.',
   networksAny: 'Vacío: desde cualquier lugar.',
   networksAsAll: 'Vacío: como todas las claves.',

@@ -23,7 +23,7 @@ export const fr: Catalogue = {
   save: 'Enregistrer',
   saidSaved: 'La clé est modifiée.',
   networks: 'Utilisable depuis',
-  networksAll: 'Toutes les clés sont utilisables depuis',
+  networksAll: 'Clés utilisables depuis',
   networksLead: 'Adresses IP ou plages, une par ligne. Les requêtes d’autres adresses sont refusées.',
   networksAny: 'Vide : de partout.',
   networksAsAll: 'Vide : comme toutes les clés.',

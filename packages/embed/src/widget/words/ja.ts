@@ -23,7 +23,7 @@ export const ja: Catalogue = {
   save: '保存',
   saidSaved: 'キーを変更しました。',
   networks: '使用できる場所',
-  networksAll: 'すべてのキーを使用できる場所',
+  networksAll: 'キーを使用できる場所',
   networksLead:
     'IP アドレスまたは範囲を 1 行に 1 つずつ入力します。他のアドレスからのリクエストは拒否されます。',
   networksAny: '空欄：どこからでも。',

@@ -23,7 +23,7 @@ export const pt: Catalogue = {
   save: 'Salvar',
   saidSaved: 'A chave foi alterada.',
   networks: 'Funciona a partir de',
-  networksAll: 'Todas as chaves funcionam a partir de',
+  networksAll: 'As chaves funcionam a partir de',
   networksLead: 'Endereços IP ou intervalos, um por linha. Os pedidos de outros endereços são recusados.',
   networksAny: 'Vazio: de qualquer lugar.',
   networksAsAll: 'Vazio: como todas as chaves.',
