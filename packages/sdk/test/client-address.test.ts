@@ -32,7 +32,10 @@ async function run(heading: string, before: string, below: string): Promise<Prot
     // Node strips no types below `node_modules`.
     .replace('type KeyrailEnv, ', '')
     // The page opens it with the first request.
-    .replace('const open = () => createKeyrail()', 'const keyrail = createKeyrail()\nconst open = () => keyrail')
+    .replace(
+      'const open = () => createKeyrail()',
+      'const keyrail = createKeyrail()\nconst open = () => keyrail',
+    )
   const file = join(folder, `${heading.replaceAll(' ', '-')}.mjs`)
   writeFileSync(file, [before, doubled, below, 'export { keyrail, server }'].join('\n'))
   const made = (await import(pathToFileURL(file).href)) as Protected

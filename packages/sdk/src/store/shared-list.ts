@@ -7,17 +7,22 @@ import type { RateLimit } from './rate-limits.ts'
  */
 class SharedList<Value extends string | object> {
   readonly values: Value[] = []
-  /** What the values take in memory, if they have a size. */
-  bytes = 0
   readonly #numbers = new Map<string, number>()
+  readonly #sizeOf: (value: Value) => number
+  /** What the values take in memory, by `sizeOf`. */
+  bytes = 0
+
+  constructor(sizeOf: (value: Value) => number = () => 0) {
+    this.#sizeOf = sizeOf
+  }
 
   /** Returns the number of a value, which is plain JSON or has its JSON. Keeps the first of equal values. */
-  add(value: Value & { readonly bytes?: number }): number {
+  add(value: Value): number {
     const content = typeof value === 'string' ? value : JSON.stringify(value)
     const known = this.#numbers.get(content)
     if (known !== undefined) return known
     freeze(value)
-    this.bytes += (typeof value === 'object' && value.bytes) || 0
+    this.bytes += this.#sizeOf(value)
     this.#numbers.set(content, this.values.length)
     return this.values.push(value) - 1
   }
@@ -40,7 +45,12 @@ export interface Shared {
 export function emptyShared(): Shared {
   const limits = new SharedList<readonly RateLimit[]>()
   limits.add([])
-  return { tenants: new SharedList(), scopes: new SharedList(), limits, networks: new SharedList() }
+  return {
+    tenants: new SharedList(),
+    scopes: new SharedList(),
+    limits,
+    networks: new SharedList(({ bytes }) => bytes),
+  }
 }
 
 /** Freezes plain JSON at every level. */

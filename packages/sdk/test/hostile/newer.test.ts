@@ -161,6 +161,25 @@ test('a process started from disk refuses the keys of a suspended tenant before 
   assert.equal(again.keyring.stats().source, 'disk')
 })
 
+test('a process started from disk enforces networks before any answer', async () => {
+  const cacheDir = join(root, 'networks')
+  const features = ['cidr']
+  const tenants = [{ tenant_id: tenantId, allowed_cidrs: ['203.0.113.0/24'] }]
+  const own = drawKey()
+  const keys = [policyKey(key, 1), { ...policyKey(own, 2), allowed_cidrs: ['198.51.100.0/24'] }]
+  service.misbehave = asked =>
+    isDelta(asked)
+      ? deltaOf(service, [], { features, tenants: [] })
+      : snapshotOf(service, { features, keys, tenants })
+  await (await start({ cacheDir })).keyring.close()
+  service.misbehave = () => ({ hang: true })
+  const { keyring, notices } = await start({ cacheDir })
+  const codes = (ip?: string) => [key, own].map(each => keyring.verify(each, { ip }).code)
+  assert.deepEqual([keyring.stats().source, notices], ['disk', []])
+  assert.deepEqual(codes(), ['ip_unknown', 'ip_unknown'])
+  assert.deepEqual(codes('203.0.113.7'), ['valid', 'ip_not_allowed'])
+})
+
 test('without policy:labels a node gets what it may, and says once what is left out', async () => {
   const features = ['external_id', 'key_meta']
   const { name: _name, meta: _meta, ...unnamed } = tenant
