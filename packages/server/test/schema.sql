@@ -631,7 +631,7 @@ table tenants row level security
   CREATE INDEX tenants_by_name_folded ON public.tenants USING btree (workspace_id, name_folded, id) WHERE ((deleted_at IS NULL) AND (name_folded IS NOT NULL))
   CREATE INDEX tenants_met ON public.tenants USING btree (workspace_id, met_at) WHERE (met_at IS NOT NULL)
   CREATE INDEX tenants_suspended_now ON public.tenants USING btree (workspace_id, id) WHERE ((suspended_at IS NOT NULL) AND (deleted_at IS NULL))
-  CREATE INDEX tenants_with_networks ON public.tenants USING btree (workspace_id, id) WHERE ((allowed_cidrs <> '{}'::text[]) AND (deleted_at IS NULL))
+  CREATE INDEX tenants_told_to_nodes ON public.tenants USING btree (workspace_id, id) WHERE (((suspended_at IS NOT NULL) OR (allowed_cidrs <> '{}'::text[])) AND (deleted_at IS NULL))
   CREATE UNIQUE INDEX tenants_external_id_unique ON public.tenants USING btree (workspace_id, external_id) WHERE (deleted_at IS NULL)
   policy tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
