@@ -34,7 +34,9 @@ export const bench: Bench = {
     run.note(
       `${KEYS} keys of 1,000 tenants in random order, every second one with an expiry; one scope asked for`,
     )
-    run.note('the third arm restricts each key to eight ranges, of which the last one has the address of the caller')
+    run.note(
+      'the third arm restricts each key to eight ranges, of which the last one has the address of the caller',
+    )
     return [
       arm('keyring.verify', 'subject', 'verify'),
       arm('crypto.hash', 'control', 'hash'),
