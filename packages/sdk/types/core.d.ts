@@ -162,7 +162,7 @@ type Refusals = {
 	days: number;
 	total: number;
 	data: ({
-		reason: "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
+		reason: "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 		count: number;
 	})[];
 };
@@ -352,7 +352,7 @@ type KeyExplanation = {
 /** Whether a request with the key passes. */
 	accepted: boolean;
 /** The verdict: the first reason that applies, or `valid`. */
-	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
+	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 /** The time that the key was judged for. */
 	at: string;
 /** Null: the text is no key, or no key that you can see. */
@@ -392,7 +392,7 @@ type KeyExplanation = {
 	} | null;
 /** Every reason for a refusal in the order of judging, whether it applies or not. */
 	reasons: ({
-		code: "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
+		code: "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 /** Whether the request would be refused for this. */
 		applies: boolean;
 /** The facts, in a sentence for people. */
@@ -491,7 +491,7 @@ type KeyVerdict = {
 /** Whether the request may pass. */
 	valid: boolean;
 /** Why not. If several reasons apply, the first of this list. */
-	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "insufficient_scope" | "rate_limited";
+	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 /** Null unless `code` is `valid` or `rateLimited`. */
 	key: {
 		id: string;
@@ -1104,6 +1104,8 @@ declare const refusals: {
 	readonly disabled_key: 'The API key is disabled';
 	readonly suspended_tenant: 'The account that the API key belongs to is suspended';
 	readonly expired_key: 'The API key has expired';
+	readonly ip_unknown: 'The API key is restricted to networks, and the address of the caller is not known';
+	readonly ip_not_allowed: 'The API key may not be used from this address';
 	readonly insufficient_scope: 'The API key lacks a required scope';
 };
 /** The codes of refusals. */
@@ -1194,6 +1196,11 @@ interface Requirements {
 	scopes?: readonly string[] | undefined;
 	/** The accepted environments. Default: those of the keyring. */
 	env?: 'live' | 'test' | 'both' | undefined;
+	/**
+	 * The address of the caller, such as `203.0.113.7`, without a port. Read only for a key that is restricted to networks, which is
+	 * refused as `ip_unknown` without it.
+	 */
+	ip?: string | null | undefined;
 }
 /** Options of `createKeyring`. */
 interface KeyringOptions extends ConnectionOptions, ErrorOptions {
@@ -1223,8 +1230,8 @@ interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	cacheDir?: string | undefined;
 	/**
 	 * Decides about a key that cannot be verified (`not_ready`, `stale`, `not_held`). If it returns a `Valid` that fits
-	 * environment, scopes and expiry, and whose tenant is not known to be suspended, the key passes. Otherwise, and by default, it
-	 * is refused.
+	 * environment, scopes and expiry, and whose tenant is not known to be suspended, the key passes, unless the networks of key or
+	 * tenant are known and the address is in none of them. Otherwise, and by default, it is refused.
 	 */
 	onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined;
 	/** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */
@@ -1502,6 +1509,11 @@ interface GateOptions<Request = unknown> {
 	/** Finds the key in place of `header`. Null, undefined and '' mean no key. If it throws, the answer is 500. */
 	getKey?: ((request: Request) => string | null | undefined | Promise<string | null | undefined>) | undefined;
 	/**
+	 * Finds the address of the caller, without a port, in place of the one that the framework knows. Undefined and null mean that it
+	 * is not known: a key that is restricted to networks is then refused as `ip_unknown`. If it throws, the answer is 500.
+	 */
+	getIp?: ((request: Request) => string | null | undefined | Promise<string | null | undefined>) | undefined;
+	/**
 	 * Lets requests without a key pass, where nothing is demanded of the key: no scopes, no limits, no execution once. A key
 	 * that is sent is still checked.
 	 */
@@ -1555,11 +1567,13 @@ interface GateRequest {
 	rawHeaders: readonly string[];
 	/** For your own `getKey`. */
 	key?: string | undefined;
+	/** The address of the caller, without a port. Without it, a key that is restricted to networks is refused as `ip_unknown`. */
+	ip?: string | null | undefined;
 }
 /** Judges requests that no framework carries; made by `createGate`. */
 interface RequestGate {
 	/**
-	 * Verifies the key of a request, charges its limits and counts it, once for each call. Rejects only if your `getKey` does.
+	 * Verifies the key of a request, charges its limits and counts it, once for each call. Rejects only if your `getKey` or `getIp` does.
 	 *
 	 * @throws TypeError for wrong scopes or a wrong cost
 	 */
@@ -1891,7 +1905,13 @@ interface Protection {
 /** A keyring or a `Keyrail`, or a function that returns one of them, perhaps with the other parts. */
 type KeyringSource = KeyringOf | (() => Protection | KeyringOf | Promise<Protection | KeyringOf>);
 /** Options of `withKey`. */
-interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {
+interface WithKeyOptions extends Omit<GateOptions<Request>, 'getIp'>, Pick<RouteRequirements, 'cost'> {
+	/**
+	 * Finds the address of the caller, without a port, by what the host passes beside the request, as `(request, server) =>
+	 * server.requestIP(request)?.address` in Bun. Without it, or if it returns undefined or null, a key that is restricted to networks
+	 * is refused as `ip_unknown`. If it throws, the answer is 500.
+	 */
+	getIp?: ((request: Request, ...host: any[]) => ReturnType<NonNullable<GateOptions['getIp']>>) | undefined;
 	/** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
 	idempotency?: IdempotencyOf | undefined;
 	/** Refuses requests without `Idempotency-Key` with 400. */

@@ -31,6 +31,8 @@ interface TestKeyOptions {
 	env?: 'live' | 'test' | undefined;
 	tenantId?: string | undefined;
 	scopes?: readonly string[] | undefined;
+	/** Ranges from which the key may be used, such as `203.0.113.0/24`; `[]`: everywhere. Default: those of its tenant. */
+	allowedCidrs?: readonly string[] | undefined;
 	rateLimits?: readonly RateLimit[] | undefined;
 	/** Milliseconds since the epoch. Default: never. */
 	expiresAt?: number | undefined;
@@ -55,7 +57,7 @@ interface TestKeyring extends Keyring {
 	/**
 	 * Makes a valid key.
 	 *
-	 * @throws TypeError naming a limit that the service would reject
+	 * @throws TypeError naming a limit or a range that the service would reject
 	 */
 	issue(options?: TestKeyOptions): TestKey;
 	/** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */
@@ -64,6 +66,13 @@ interface TestKeyring extends Keyring {
 	suspendTenant(tenantId: string): void;
 	/** Ends `suspendTenant`. */
 	resumeTenant(tenantId: string): void;
+	/**
+	 * Sets the ranges from which the keys of a tenant may be used, also those issued later, unless a key has `allowedCidrs` of its
+	 * own. `[]`, as at first: everywhere.
+	 *
+	 * @throws TypeError naming a range that the service would reject
+	 */
+	setTenantCidrs(tenantId: string, allowedCidrs: readonly string[]): void;
 	/**
 	 * Simulates a keyring that cannot judge. `stale`, the default: the service is away for too long. `not_ready`: no keys are
 	 * loaded. `not_held`: not all keys are held, so that an unknown one may be valid. Until `recover`.
