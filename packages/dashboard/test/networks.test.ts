@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  draftNetworks,
-  faultOfNetworks,
-  faultOfRanges,
-  placeOf,
-  readNetworks,
-} from '../src/components/networks-draft.ts'
+import { draftNetworks, faultOfNetworks, readNetworks } from '../src/components/networks-draft.ts'
+import { faultOfRanges, placeOf } from '../src/components/ranges.ts'
 
 test('ranges and single addresses are taken, and a fault names what is wrong', () => {
   assert.equal(faultOfRanges(['203.0.113.0/24', '203.0.113.7', '2001:DB8::/32', '::1', '0.0.0.0/0']), null)
@@ -41,6 +36,8 @@ test('a form gives back the networks of a key as they were, whichever kind they 
   for (const networks of [null, [], ['203.0.113.0/24']])
     assert.deepEqual(readNetworks(draftNetworks(networks)), networks)
   assert.equal(draftNetworks(undefined).kind, 'inherit')
-  assert.equal(faultOfNetworks({ kind: 'own', ranges: [] }), 'Add a range, or choose anywhere.')
-  assert.equal(faultOfNetworks({ kind: 'any', ranges: ['no range'] }), null)
+  assert.equal(faultOfNetworks({ kind: 'own', ranges: [], fault: null }), 'Add a range, or choose anywhere.')
+  const wrong = { ranges: ['no range'], fault: 'It is wrong.' }
+  assert.equal(faultOfNetworks({ kind: 'own', ...wrong }), 'It is wrong.')
+  assert.equal(faultOfNetworks({ kind: 'any', ...wrong }), null)
 })

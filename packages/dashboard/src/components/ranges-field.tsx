@@ -1,6 +1,6 @@
 import { Stack, TagsInput, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { placeOf } from './networks-draft.ts'
+import { placeOf } from './ranges.ts'
 import classes from './ranges-field.module.css'
 
 interface RangesFieldProps {

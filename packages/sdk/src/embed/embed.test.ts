@@ -21,7 +21,12 @@ test('a token is for the customer that it names, created if need be', async () =
     scopes: ['keys:read', 'key_scope:orders'],
   })
   const session = await sessionOf(token)
-  assert.deepEqual(session.tenant, { id: tenantId, external_id: 'org_17', name: 'Globex' })
+  assert.deepEqual(session.tenant, {
+    id: tenantId,
+    external_id: 'org_17',
+    name: 'Globex',
+    allowed_cidrs: [],
+  })
   assert.deepEqual([session.project.id, session.expires_at], [settings.project, expiresAt])
   assert.deepEqual(session.can, {
     read: true,

@@ -142,7 +142,7 @@ test('a process of before the feature takes no network away, and the next one se
   assert.deepEqual(codes(away), ['valid', 'valid'])
 })
 
-test('more tenants with networks than a node may hold are an error, and in a delta first a snapshot', async () => {
+test('more tenants with networks than a node may hold: an error, in a delta first a snapshot', async () => {
   const few = { maxCachedKeys: 2, maxAutoCachedKeys: 0 }
   const many = [acme, beta, id(0xa002)].map(tenant => from(tenant, '::/0'))
   service.instead.push(whole(many))

@@ -1,6 +1,7 @@
-import { TagsInput, Text, Textarea, TextInput } from '@mantine/core'
+import { Skeleton, TagsInput, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
 import { listKeys } from '../../api/keys.ts'
 import { getProject } from '../../api/projects.ts'
 import { getTenant } from '../../api/tenants.ts'
@@ -8,7 +9,9 @@ import { ExpiryField } from './expiry-field.tsx'
 import classes from './key-fields.module.css'
 import type { KeyFormValues } from './key-form.ts'
 import { LimitsChoice } from './limits-choice.tsx'
-import { NetworksChoice } from './networks-choice.tsx'
+
+/** It reads ranges of addresses, which few keys have. */
+const NetworksChoice = lazy(async () => ({ default: (await import('./networks-choice.tsx')).NetworksChoice }))
 
 interface KeyFieldsProps {
   readonly form: UseFormReturnType<KeyFormValues>
@@ -69,13 +72,15 @@ export function KeyFields({ form, lastUsedAt = null }: KeyFieldsProps) {
         error={form.errors.rate_limits}
         inherited={project.data?.default_rate_limits}
       />
-      <NetworksChoice
-        value={allowed_cidrs}
-        onChange={next => form.setFieldValue('allowed_cidrs', next)}
-        error={form.errors.allowed_cidrs}
-        inherited={tenant.data?.allowed_cidrs}
-        lastUsedAt={lastUsedAt}
-      />
+      <Suspense fallback={<Skeleton h={96} />}>
+        <NetworksChoice
+          value={allowed_cidrs}
+          onChange={next => form.setFieldValue('allowed_cidrs', next)}
+          error={form.errors.allowed_cidrs}
+          inherited={tenant.data?.allowed_cidrs}
+          lastUsedAt={lastUsedAt}
+        />
+      </Suspense>
       <Textarea
         label="Metadata (optional)"
         description="A JSON object that your API gets with each verified key."

@@ -1,6 +1,7 @@
 import { Input, SegmentedControl, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { NetworksDraft } from '../../components/networks-draft.ts'
+import { faultOfRanges } from '../../components/ranges.ts'
 import { RangesField } from '../../components/ranges-field.tsx'
 import { relativeTime } from '../../components/time.ts'
 import classes from './limits-choice.module.css'
@@ -26,7 +27,7 @@ export function NetworksChoice({ value, onChange, error, inherited, lastUsedAt }
         <SegmentedControl
           aria-label="Works from"
           value={kind}
-          onChange={next => onChange({ kind: next as NetworksDraft['kind'], ranges })}
+          onChange={next => onChange({ ...value, kind: next as NetworksDraft['kind'] })}
           data={[
             { value: 'inherit', label: 'Tenant’s' },
             { value: 'any', label: 'Anywhere' },
@@ -43,7 +44,7 @@ export function NetworksChoice({ value, onChange, error, inherited, lastUsedAt }
               label="Own networks"
               description="Addresses or ranges of the servers that use the key. Enter adds one."
               value={ranges}
-              onChange={next => onChange({ kind, ranges: next })}
+              onChange={next => onChange({ kind, ranges: next, fault: faultOfRanges(next) })}
               error={error}
               data-path="allowed_cidrs"
             />
