@@ -28,13 +28,12 @@ export function readAddress(text: string): Family {
 
 /** Reads an address that ends before `end`, without a zone. */
 export function readPlain(text: string, end: number): Family {
-  const isIpv6 = end <= IPV6_LENGTH_MAX && readIpv6(text, end)
-  if (!isIpv6) {
+  if (text.indexOf(':') === -1) {
     const ipv4 = readIpv4(text, 0, end)
-    if (ipv4 === -1) return 0
     addressWords[0] = ipv4
-    return 4
+    return ipv4 === -1 ? 0 : 4
   }
+  if (end > IPV6_LENGTH_MAX || !readIpv6(text, end)) return 0
   if (!isMapped()) return 6
   addressWords[0] = addressWords[3] as number
   return 4
