@@ -73,10 +73,12 @@ export const callAsEnvoy: Caller = async (guard, { method, uri, address = '192.0
   const { path_prefix: prefix, authorization_response: response } = filter.http_service
   if (manager.common_http_protocol_options.headers_with_underscores_action !== 'DROP_HEADER')
     throw new Error('a client could forge a header for programs behind CGI')
-  const named = append.header.value === '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%' ? address : ''
+  // Without `DIRECT_`, Envoy takes the last entry of X-Forwarded-For, unless it is told to use the address of the connection.
+  if (append.header.value !== '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%')
+    throw new Error('a client could choose its address')
   const kept = {
     ...Object.fromEntries(Object.entries(headers).filter(([name]) => !name.includes('_'))),
-    [append.header.key]: named,
+    [append.header.key]: address,
   }
   const allowed = only(kept, [...namesOf(filter.allowed_headers), 'authorization'])
   const answer = await ask(guard, prefix + uri, { method, headers: { ...allowed, 'content-length': '0' } })

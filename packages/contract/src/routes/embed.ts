@@ -36,7 +36,7 @@ export const embedRoutes = declareRoutes({
     body: EmbedTokenCreate,
     status: 201,
     answer: EmbedToken,
-    refusals: ['not_found', 'origin_not_allowed', 'live_credential_required'],
+    refusals: ['not_found', 'origin_not_allowed', 'live_credential_required', 'whole_workspace_required'],
   },
   'GET /v1/embed/session': {
     plane: 'embed',

@@ -129,7 +129,9 @@ export class Gate<Request = unknown> {
       passage.pass()
       return { key: undefined, headers: noHeaders }
     }
-    const ip = await this.#addressOf(request, peer)
+    // Without a key nothing of the vendor's is called.
+    const hasKey = fault === undefined && presented !== undefined
+    const ip = hasKey ? await this.#addressOf(request, peer) : undefined
     const judge = () => (ours?.judge ?? keyring.verify).call(keyring, presented, { scopes: required, ip })
     const verdict = fault === undefined ? judge() : refused.malformed_key
     if (!verdict.valid) {

@@ -46,6 +46,10 @@ const FIRST_CAPACITY = 16
 const LEAD_BYTES = 48
 /** How many shared values without a record are kept before they are dropped. */
 const SHARED_SLACK = 4096
+/** Of how many kinds a record has a shared value. */
+const SHARED_KINDS = 4
+/** A list is large, and a customer may change one again and again: few unused ones are kept. */
+const NETWORKS_SLACK = 256
 
 /**
  * The slab: records of a fixed size by slot number. Freed slots are reused. It holds only numbers, so that a million keys are
@@ -62,6 +66,8 @@ export class Records {
   #end = 0
   /** The first free slot below `#end`, plus 1; 0 if there is none. Each free slot names the next one. */
   #firstFree = 0
+  /** More lists than these are walked through for those that no record has. */
+  #networksMost = NETWORKS_SLACK
   size = 0
 
   /** @returns the slot of the new record */
@@ -87,7 +93,8 @@ export class Records {
     this.#words[word + ENV_AND_LIMITS] = envAndLimits(key.env, limitsNumber)
     this.#words[word + NETWORKS] = key.networks === undefined ? 0 : networks.add(key.networks) + 1
     // Rarely true: the cost of a walk through all records is spread over thousands of updates.
-    if (this.sharedValues > 3 * this.size + SHARED_SLACK) this.#dropUnusedShared()
+    const isFull = this.sharedValues > SHARED_KINDS * this.size + SHARED_SLACK
+    if (isFull || networks.values.length > this.#networksMost) this.#dropUnusedShared()
   }
 
   remove(slot: number): void {
@@ -280,5 +287,6 @@ export class Records {
       words[word + NETWORKS] = own === undefined ? 0 : kept.networks.add(own) + 1
     }
     this.shared = kept
+    this.#networksMost = 2 * kept.networks.values.length + NETWORKS_SLACK
   }
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { id } from '../../test/keys.ts'
 import { digestOf } from '../runtime/digest.ts'
+import { Networks } from './networks.ts'
 import type { StoredKey } from './records.ts'
 import { Store } from './store.ts'
 
@@ -162,6 +163,38 @@ test('a tenant is suspended without a key, a change raises the revision, clearin
   store.setSuspended('acme', true)
   store.clear()
   assert.equal(store.suspended.size, 0)
+})
+
+const listOf = (number: number) =>
+  Networks.read([`10.${number >> 16}.${(number >> 8) & 255}.${number & 255}/32`]) ?? assert.fail()
+
+test('lists of networks that a key had before are not kept in memory', () => {
+  const store = new Store(100)
+  for (let number = 0; number < 5_000; number++) store.upsert(plain(0, { networks: listOf(number) }))
+  const { values } = store.records.shared.networks
+  assert.ok(values.length < 300, `${values.length} lists for 1 key`)
+  assert.deepEqual(store.records.networks(store.find(digestOf('key 0')))?.texts, listOf(4_999).texts)
+})
+
+test('keys that share no value are all kept, and seldom walked through', () => {
+  const store = new Store(10_000)
+  const seen = new Set<object>()
+  for (let number = 0; number < 6_000; number++) {
+    const rateLimits = [
+      { id: 'all', limit: number + 1, windowMs: 1_000, algorithm: 'fixed', scope: 'key' },
+    ] as const
+    store.upsert(
+      plain(number, {
+        tenantId: id(number),
+        scopes: [`scope ${number}`],
+        rateLimits: [...rateLimits],
+        networks: listOf(number),
+      }),
+    )
+    seen.add(store.records.shared)
+  }
+  assert.equal(store.size, 6_000)
+  assert.ok(seen.size < 12, `${seen.size - 1} walks`)
 })
 
 test('removed tenants are not kept in memory', () => {

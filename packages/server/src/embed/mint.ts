@@ -35,6 +35,13 @@ export async function mintEmbedToken(
   const { workspaceId, id: mintedBy } = principal
   if (mintedBy === null) throw unauthenticated()
   assertSeesProject(principal, body.project_id)
+  const scopes = body.scopes ?? ['keys:read']
+  // The networks of a tenant hold in every project.
+  if (scopes.includes('network:write') && principal.projectIds !== null)
+    throw new Refusal(
+      'whole_workspace_required',
+      'A token with network:write reaches every project of the tenant. Mint it with a key without project_ids.',
+    )
   const { tenant_id: tenantId = null, external_id: externalId } = body
   const place = {
     workspaceId,
@@ -51,7 +58,6 @@ export async function mintEmbedToken(
   const origins = body.origins && readOrigins(body.origins, registered)
   const issuedAt = Math.floor(now / 1_000)
   const expiresAt = issuedAt + tokenLifeS
-  const scopes = body.scopes ?? ['keys:read']
   const claims: EmbedClaims = {
     id: makeId(),
     workspaceId,

@@ -8,8 +8,8 @@ import { changeTenant } from '../tenants/update.ts'
 import type { EmbedNeeds } from './needs.ts'
 
 /**
- * Replaces the networks of the tenant. Each change goes to the nodes of all its projects, so it takes a turn as the update of a
- * key does. A tenant belongs to no environment, and a token of test changes nothing for live keys.
+ * Replaces the networks of the tenant. Each change goes to the nodes of all its projects, so it takes a turn of
+ * few. A tenant belongs to no environment, and a token of test changes nothing for live keys.
  */
 export async function updateEmbedTenant(
   { deps, db, principal }: Caller<EmbedNeeds, EmbedPrincipal>,
@@ -22,7 +22,7 @@ export async function updateEmbedTenant(
       'The networks of the tenant hold for its live keys too. Change them with a token of live.',
     )
   }
-  deps.keyTurns.update.take(`${workspaceId} ${embed.tenant.id}`)
+  deps.keyTurns.networks.take(`${workspaceId} ${embed.tenant.id}`)
   const row = await db.inWorkspace(workspaceId, tx =>
     changeTenant(deps, tx, actorOf(principal), embed.tenant.id, { allowed_cidrs }),
   )

@@ -10,6 +10,8 @@ export const identifiedAMinute = 60
  * log of the vendor and goes to every node, and a browser can send any number of requests.
  */
 export const updatedAMinute = 60
+/** How often a tenant can change its own networks so: a first range costs each node of an earlier release all keys of a project. */
+export const networksAMinute = 6
 /** How many changes and counts of many keys a credential can ask for in a minute, in one process: each is kept for days, or reads a workspace. */
 export const manyAMinute = 60
 const windowMs = 60_000
@@ -30,6 +32,8 @@ export interface KeyTurns {
   readonly many: Turns
   /** By tenant, with embed tokens. */
   readonly update: Turns
+  /** By tenant, with embed tokens. */
+  readonly networks: Turns
 }
 
 /** @param processes among which the bounds are divided. */
@@ -48,7 +52,12 @@ export function createKeyTurns(clock: Clock, processes = 1): KeyTurns {
     update: createTurns(
       clock,
       partOf(updatedAMinute, processes),
-      `A tenant can change its keys and networks ${updatedAMinute} times a minute with embed tokens.`,
+      `A tenant can change its keys ${updatedAMinute} times a minute with embed tokens.`,
+    ),
+    networks: createTurns(
+      clock,
+      partOf(networksAMinute, processes),
+      `A tenant can change its networks ${networksAMinute} times a minute with embed tokens.`,
     ),
   }
 }

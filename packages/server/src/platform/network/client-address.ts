@@ -12,8 +12,8 @@ export function readAddress(text: string): string | null {
   const given = text.trim()
   const bracketed = inBrackets.exec(given)?.[1]
   const written = bracketed ?? withPort.exec(given)?.[1] ?? given
-  // A zone names a network card of the machine that wrote it.
-  const address = written.split('%', 1)[0] ?? ''
+  // A zone names a network card of the machine that wrote it. Only an IPv6 address has one.
+  const address = written.includes(':') ? (written.split('%', 1)[0] ?? '') : written
   // This check is strict: the library also reads 010.1 and 0x7f000001.
   const version = isIP(address)
   if (version === 0 || (bracketed !== undefined && version === 4)) return null
