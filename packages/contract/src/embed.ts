@@ -138,7 +138,7 @@ export const EmbedKeyUpdate = strictObject(
       Type.Unsafe<string[] | null>({
         ...KeyNetworks,
         description:
-          'Only with the scope `network:write`. The networks from which the key may be used. Null: those of its tenant. Empty: any.',
+          'Only with the scope `network:write`: the networks from which the key may be used. Null: those of its tenant. Empty: any.',
       }),
     ),
   },

@@ -82,6 +82,23 @@ export const formatEdges: Record<string, Texts> = {
   },
 }
 
+const embedScope = {
+  ok: ['keys:read', 'keys:write', 'key_scope:a', `key_scope:${'\u{1F600}'.repeat(210)}`],
+  bad: [
+    '',
+    'keys',
+    'keys:',
+    'keys:admin',
+    'Keys:read',
+    ' keys:read',
+    'keys:read ',
+    'keys:read\n',
+    'key_scope',
+    'key_scope:',
+    `key_scope:${'a'.repeat(211)}`,
+  ],
+}
+
 export const patternEdges: Record<string, Texts> = {
   // Slug
   '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$': {
@@ -181,23 +198,12 @@ export const patternEdges: Record<string, Texts> = {
       `${'A'.repeat(43)}\n`,
     ],
   },
-  // Scope of an embed token
+  // Scope of an embed token, as the specification has it
+  '^(?:keys:read|keys:write|key_scope:[\\s\\S]+)$': embedScope,
+  // and with the one beyond it
   '^(?:keys:read|keys:write|network:write|key_scope:[\\s\\S]+)$': {
-    ok: ['keys:read', 'keys:write', 'network:write', 'key_scope:a', `key_scope:${'\u{1F600}'.repeat(210)}`],
-    bad: [
-      '',
-      'keys',
-      'keys:',
-      'keys:admin',
-      'network:read',
-      'Keys:read',
-      ' keys:read',
-      'keys:read ',
-      'keys:read\n',
-      'key_scope',
-      'key_scope:',
-      `key_scope:${'a'.repeat(211)}`,
-    ],
+    ok: [...embedScope.ok, 'network:write'],
+    bad: [...embedScope.bad, 'network:read', 'network', 'network:write '],
   },
   // Colour
   '^#[0-9A-Fa-f]{6}$': {

@@ -2,7 +2,14 @@
 export const betweenRooms: Record<string, string[]> = {
   audit: [],
   dashboard: [],
-  embed: ['audit/append', 'keys/known-scopes', 'keys/tenant-keys', 'tenants/meet', 'usage/key-usage'],
+  embed: [
+    'audit/append',
+    'keys/known-scopes',
+    'keys/tenant-keys',
+    'tenants/meet',
+    'tenants/update',
+    'usage/key-usage',
+  ],
   explain: ['keys/facts', 'keys/resource', 'keys/turns', 'policy/key-nodes', 'ratelimit/peek'],
   health: [],
   idempotency: [],

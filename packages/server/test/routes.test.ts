@@ -63,6 +63,13 @@ const beyondRows: Record<string, string> = {
   'GET /v1/.well-known/audit-checkpoint-key': 'every path starts with /v1',
 }
 
+/** Bounds that are not those of the specification, each with what it has beyond them. */
+const beyondBounds: Record<string, unknown> = {
+  // A customer says from where its keys may be used.
+  'POST /v1/embed_tokens body.scopes[] pattern':
+    '^(?:keys:read|keys:write|network:write|key_scope:[\\s\\S]+)$',
+}
+
 /** Fields that are not in the specification's rows. */
 const beyondFields: Record<string, string> = {
   'POST /v1/projects body.key_prefix': 'a project may choose a prefix for its keys',
@@ -239,7 +246,7 @@ function assertHolds(at: string, expected: Fragment, found: Fragment): void {
       for (const name of Object.keys(inner ?? {})) {
         assertHolds(`${at}.${name}`, inner?.[name] ?? {}, own?.[name] ?? {})
       }
-    } else assert.deepEqual(found[keyword], value, `${at} ${keyword}`)
+    } else assert.deepEqual(found[keyword], beyondBounds[`${at} ${keyword}`] ?? value, `${at} ${keyword}`)
   }
 }
 

@@ -183,7 +183,9 @@ async function embedSample({ method, path }: Route, harness: Harness, vendor: Ve
     url: path.replace(':id', id),
     token,
     ...(method === 'POST' && path === '/v1/embed/keys' && { body: {} }),
-    ...(method === 'PATCH' && { body: { name: 'Renamed' } }),
+    ...(method === 'PATCH' && {
+      body: path === '/v1/embed/tenant' ? { allowed_cidrs: ['203.0.113.0/24'] } : { name: 'Renamed' },
+    }),
   }
 }
 

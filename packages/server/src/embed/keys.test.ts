@@ -24,13 +24,20 @@ test('the session returns the tenant, the place, the scopes and the expiry', asy
   const { status, body } = await ask('GET', '/v1/embed/session', { token })
   assert.equal(status, 200)
   const [tenant] = await query('select external_id from tenants where id = $1', [vendor.tenantId])
-  assert.deepEqual(body.tenant, { id: vendor.tenantId, external_id: tenant.external_id, name: null })
+  assert.deepEqual(body.tenant, {
+    id: vendor.tenantId,
+    external_id: tenant.external_id,
+    name: null,
+    allowed_cidrs: [],
+  })
   assert.deepEqual(body.project, { id: vendor.projectId, name: 'Payments' })
   assert.deepEqual(body.can, {
     read: true,
     write: false,
     update: false,
     pause: false,
+    network: false,
+    tenant_network: false,
     key_scopes: ['charges:read'],
   })
   assert.equal(body.env, 'live')

@@ -25,7 +25,7 @@ test('a mint creates the tenant that it names, once, and audits that as a creati
   const first = await mint({ external_id, create_tenant: { name: 'Globex' } })
   assert.equal(first.status, 201)
   const { tenant } = (await session(first.body.token)).body
-  assert.deepEqual(tenant, { id: first.body.tenant_id, external_id, name: 'Globex' })
+  assert.deepEqual(tenant, { id: first.body.tenant_id, external_id, name: 'Globex', allowed_cidrs: [] })
   const [row] = await newestRows(1)
   assert.deepEqual(
     [row.action, row.actor_type, row.actor_id, row.target_id, row.env],

@@ -98,6 +98,8 @@ test('a token without scopes can only read', async () => {
     write: false,
     update: false,
     pause: false,
+    network: false,
+    tenant_network: false,
     key_scopes: [],
   })
 })

@@ -22,7 +22,15 @@ test('a token of a suspended tenant reads, and its session says that it cannot w
     const { tenant, can, scopes } = await session(token)
     assert.equal(tenant.suspended, true)
     assert.deepEqual(scopes, ['keys:read'])
-    assert.deepEqual(can, { read: true, write: false, update: false, pause: false, key_scopes: [] })
+    assert.deepEqual(can, {
+      read: true,
+      write: false,
+      update: false,
+      pause: false,
+      network: false,
+      tenant_network: false,
+      key_scopes: [],
+    })
     const { status, body } = await ask('GET', '/v1/embed/keys', { token })
     assert.deepEqual([status, body.data.map((key: { id: string }) => key.id)], [200, [id]])
     assert.equal((await ask('GET', `/v1/embed/keys/${id}/usage`, { token })).status, 200)

@@ -64,7 +64,7 @@ test('the token is a JWT with exactly the documented header and claims', async (
     pid: vendor.projectId,
     mby: vendor.liveId,
     env: 'live',
-    scope: ['keys:read', 'keys:write', 'key_scope:charges:read', 'key_scope:refunds'],
+    scope: ['keys:read', 'keys:write', 'network:write', 'key_scope:charges:read', 'key_scope:refunds'],
     ep: 1,
   })
   assert.equal((await session(token)).status, 200)

@@ -1,7 +1,7 @@
 import type { Reason } from '@keyrail/contract/vendor/explain'
 import { isInside, readStoredNetworks } from '../platform/network/cidr.ts'
 import { judgeAddress } from '../platform/network/judge-address.ts'
-import type { Judged } from './reasons.ts'
+import type { Judged } from './judged.ts'
 
 /** Whether the address of the request is one from which the key may be used, and whose list says so. */
 export function networkReasons({

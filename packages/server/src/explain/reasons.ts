@@ -1,27 +1,9 @@
-import type { LimitState } from '@keyrail/contract/ratelimit'
 import type { ExplainedRefusal, Reason } from '@keyrail/contract/vendor/explain'
-import type { Static } from 'typebox'
 import type { KeyFacts } from '../keys/facts.ts'
 import { envOfKey, secretKeyPrefix } from '../platform/crypto/token.ts'
 import { iso } from '../platform/time.ts'
+import type { Judged, Limit } from './judged.ts'
 import { networkReasons } from './network-reasons.ts'
-
-type Limit = Static<typeof LimitState>
-
-/** What a key is judged by. */
-export interface Judged {
-  readonly facts: KeyFacts
-  /** The scopes that the request needs. */
-  readonly scopes: readonly string[]
-  /** Where the request comes from; null: nobody knows. */
-  readonly address: string | null
-  /** Whether the caller may not see what the tenant allows. */
-  readonly hidesTenant: boolean
-  /** Another time than now; null: now. Without one no time that a process has written is compared with the store's. */
-  readonly asOf: Date | null
-  /** The limits as they are now. Null: the counters could not be read. */
-  readonly limits: readonly Limit[] | null
-}
 
 const reason = (code: ExplainedRefusal, applies: boolean, detail: string): Reason => ({
   code,

@@ -6,7 +6,7 @@ import { startHarness } from '../../test/harness.ts'
 import { until } from '../../test/until.ts'
 import { issueKey, makeSecretKey, makeVendor } from '../../test/vendor.ts'
 import { writtenColumns } from '../../test/written-columns.ts'
-import { isOfSuspendedSql } from './cause.ts'
+import { hasNetworksSql, isOfSuspendedSql } from './cause.ts'
 
 const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
 const { ask, query } = harness
@@ -17,11 +17,14 @@ const patch = (vendor: { live: string }, path: string, body: object) =>
 const versionOf = async (projectId: string): Promise<number> =>
   (await query('select version from policy_heads where project_id = $1', [projectId]))[0].version
 
-test('without features the statement has no extra join, and no condition but suspensions', () => {
+test('without features the statement has no extra join, and no condition but those of features', () => {
   const { changes, snapshotPage } = harness.deps.policy.statements
   for (const { text } of [changes([]), snapshotPage([], false), snapshotPage([], true)]) {
-    const rest = text.replaceAll(`and not coalesce(${isOfSuspendedSql}, false)`, '')
-    assert.notEqual(rest, text)
+    const needed = [isOfSuspendedSql, hasNetworksSql].map(
+      condition => `and not coalesce(${condition}, false)`,
+    )
+    for (const condition of needed) assert.ok(text.includes(condition), condition)
+    const rest = needed.reduce((left, condition) => left.replaceAll(condition, ''), text)
     assert.doesNotMatch(
       rest,
       /tenants t\b|tenant_id from policy_tenants|k\.name|k\.meta|and not (?!k\.is_revoked)/,
@@ -68,7 +71,7 @@ test('the feed has names and meta only for nodes that name these features', asyn
     tenants: [{ tenant_id: tenantId, meta }],
     fields: [{ meta: named.meta }, { meta: {} }],
   })
-  assert.deepEqual(await fetched('&features=names,cidr,meta&features=meta'), {
+  assert.deepEqual(await fetched('&features=names,later,meta&features=meta'), {
     features: ['meta', 'names'],
     tenants: [{ ...names, meta }],
     fields: [
