@@ -45,6 +45,8 @@ test('a vendor creates, changes, rotates and revokes a project, a tenant and a k
   assert.deepEqual([suspended.suspendedReason, suspended.propagation?.acknowledged], ['unpaid', true])
   const resumed = await admin.tenants.resume(tenant.id)
   assert.deepEqual([resumed.suspendedAt, resumed.propagation], [null, undefined])
+  const placed = await admin.tenants.update(tenant.id, { allowedCidrs: ['203.0.113.7'] })
+  assert.deepEqual(placed.allowedCidrs, ['203.0.113.7/32'])
   assert.deepEqual((await admin.tenants.delete(tenant.id)).deleted, true)
   assert.equal((await failure(admin.tenants.get(tenant.id))).code, 'not_found')
 })

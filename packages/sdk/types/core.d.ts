@@ -300,6 +300,8 @@ type Key = KeyExample & {
 	scopes: string[];
 	meta: Meta$1;
 	rateLimits: RateLimit$1[] | null;
+/** The networks from which the key may be used: IPv4 or IPv6 ranges, or single addresses. Null: those of its tenant. Empty: any. */
+	allowedCidrs: string[] | null;
 	revokedAt: string | null;
 	revokedReason: string | null;
 /** When the key was paused. Null: it is not. */
@@ -328,21 +330,22 @@ type KeyCreate = {
 	meta?: Meta$1;
 /** Absent: the project default. An empty array: no limits. */
 	rateLimits?: RateLimit$1[];
+	allowedCidrs?: string[] | null;
 	expiresAt?: string;
 	tenantId?: string;
 	externalId?: string;
 };
 type KeyExplain = {
 	/** What the customer sends. It is not stored or logged. */key: string;
-/** The address that the request comes from, IPv4 or IPv6. No rule reads it yet. */
+/** The address that the request comes from, IPv4 or IPv6. Without it, a key with `allowedCidrs` is refused. */
 	ip?: string;
 /** Scopes that the request needs, compared exactly. */
 	scopes?: string[];
-/** Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended and earlier scopes are in the audit log; limits are left out. Default: now. */
+/** Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended, and earlier scopes and networks, are in the audit log; limits are left out. Default: now. */
 	at?: string;
 };
 type KeyExplainQuery = {
-	/** The address that the request comes from, IPv4 or IPv6. No rule reads it yet. */ip?: string;
+	/** The address that the request comes from, IPv4 or IPv6. Without it, a key with `allowedCidrs` is refused. */ip?: string;
 /** Scopes that the request needs, with commas between them. `POST /v1/keys/explain` takes scopes that have commas. */
 	scopes?: string[];
 	at?: string;
@@ -367,6 +370,7 @@ type KeyExplanation = {
 		scopes: string[];
 		meta: Meta$1;
 		rateLimits: RateLimit$1[] | null;
+		allowedCidrs: string[] | null;
 		expiresAt: string | null;
 		revokedAt: string | null;
 		revokedReason: string | null;
@@ -473,6 +477,7 @@ type KeyUpdate = {
 	scopes?: string[];
 	meta?: Meta$1;
 	rateLimits?: RateLimit$1[] | null;
+	allowedCidrs?: string[] | null;
 	expiresAt?: string | null;
 };
 type KeyUsage = {
@@ -532,7 +537,7 @@ type KeyVerify = {
 	projectId: string;
 /** Scopes that the key must have, compared exactly. */
 	scopes?: string[];
-/** The address of the customer, IPv4 or IPv6. No rule reads it yet. */
+/** The address that the request of the customer comes from, IPv4 or IPv6. A key with `allowedCidrs` needs it. */
 	ip?: string;
 /** How much the request takes from every limit. 0 checks without taking. */
 	cost?: number;
@@ -808,6 +813,8 @@ type Tenant = {
 	externalId: string;
 	name: string | null;
 	meta: Meta$1;
+/** The networks from which keys of the tenant may be used that have no list of their own. Empty: any. */
+	allowedCidrs: string[];
 /** Since when all of its keys are refused. Null: it is not suspended. */
 	suspendedAt: string | null;
 	suspendedReason: string | null;
@@ -818,6 +825,7 @@ type TenantCreate = {
 	/** Your id of the tenant. */externalId: string;
 	name?: string;
 	meta?: Meta$1;
+	allowedCidrs?: string[];
 };
 type TenantList = Paging & {
 	/** Your id of the tenant. */externalId?: string;
@@ -825,7 +833,11 @@ type TenantList = Paging & {
 	q?: string;
 	ids?: string[];
 };
-type TenantUpdate = SecretKeyUpdate;
+type TenantUpdate = {
+	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
+	meta?: Meta$1;
+	allowedCidrs?: string[];
+};
 type TenantUsage = {
 	/** The first day of the month, in UTC. */month: string;
 	tenantId: string;
