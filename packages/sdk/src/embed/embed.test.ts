@@ -33,6 +33,8 @@ test('a token is for the customer that it names, created if need be', async () =
     write: false,
     update: false,
     pause: false,
+    network: false,
+    tenant_network: false,
     key_scopes: ['orders'],
   })
   const known = await keyrail.embed.createToken({ tenantId: vendor.tenantId })
