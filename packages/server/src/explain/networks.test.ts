@@ -67,7 +67,7 @@ const places: [
 ]
 for (const [own, tenant, ip, code, why] of places) {
   const list = (cidrs: string[] | null | undefined) => JSON.stringify(cidrs) ?? 'none'
-  test(`as verified: own ${list(own)}, tenant ${list(tenant)}, ${ip}: ${code}`, async () => {
+  test(`own list ${list(own)}, tenant ${list(tenant)}, address ${ip}: ${code}`, async () => {
     const { id: tenant_id } = await makeTenant(harness, vendor, { allowed_cidrs: tenant })
     const { id, key } = await issueKey(harness, vendor, {
       tenant_id,
@@ -91,7 +91,7 @@ for (const [own, tenant, ip, code, why] of places) {
   })
 }
 
-test('networks come before scopes, and who sees no tenant sees no list of it', async () => {
+test('networks come behind the expiry, and who sees no tenant sees no list of it', async () => {
   const { id: tenant_id } = await makeTenant(harness, vendor, { allowed_cidrs: tenantList })
   const { id } = await issueKey(harness, vendor, { tenant_id, expires_at: '2020-01-01T00:00:00.000Z' })
   const { code, reasons } = await explain(id, '?scopes=a&ip=192.0.2.1')

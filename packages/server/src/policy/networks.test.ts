@@ -97,7 +97,7 @@ test('a list of a key is a change of that key, with its tenant beside it', async
   }
 })
 
-test('a node that does not know networks has no such key, and its tombstone has no cause', async () => {
+test('a node that does not know networks lacks the keys, and a tombstone says no cause', async () => {
   const { vendor, inherits, anywhere, own, other } = await setUp()
   for (const more of ['', '&features=suspended', '&features=later']) {
     const { body } = await get(vendor, 'snapshot', more)
