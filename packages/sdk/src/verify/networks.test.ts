@@ -102,3 +102,16 @@ test('an own verdict does not let a caller in from outside of networks that are 
   served.store = undefined
   assert.equal(code(key), 'valid')
 })
+
+test('an own verdict is asked for with what the request requires', () => {
+  const asked: unknown[] = []
+  const { served, code } = setUp({
+    onUnavailable(refusal, _key, requirements) {
+      asked.push(requirements)
+      return refusal
+    },
+  })
+  served.isPartial = true
+  assert.equal(code(drawKey(), { scopes: ['read'], ip: office }), 'not_held')
+  assert.deepEqual(asked, [{ scopes: ['read'], ip: office }])
+})

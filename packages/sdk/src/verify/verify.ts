@@ -46,7 +46,7 @@ export interface VerifyDeps {
   cachedTtlMs: number
   /** Its wall clock judges expiry, at a given reading of the monotonic clock. */
   clock: Pick<Clock, 'monotonic'> & { wall(monotonic: number): number }
-  onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
+  onUnavailable?: ((refusal: Refused, key: string, requirements?: Requirements) => Verdict) | undefined
 }
 
 /**
@@ -104,7 +104,7 @@ export function createVerify(
   const unavailable = (refusal: Refused, key: string, form: string, requirements?: Requirements): Verdict => {
     if (onUnavailable === undefined) return refusal
     try {
-      const own = onUnavailable(refusal, key)
+      const own = onUnavailable(refusal, key, requirements)
       catchLater(own, () => {})
       const isFit =
         own?.valid === true &&
