@@ -21,6 +21,7 @@ export interface KeyrailKeysProps extends ElementProps {
     readonly onPaused?: (detail: KeyrailEvents['paused']) => void;
     readonly onResumed?: (detail: KeyrailEvents['resumed']) => void;
     readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void;
+    readonly onRestricted?: (detail: KeyrailEvents['restricted']) => void;
     readonly onSessionEnded?: () => void;
     readonly onError?: (detail: KeyrailEvents['error']) => void;
 }

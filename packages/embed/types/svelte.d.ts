@@ -14,6 +14,7 @@ declare module 'svelte/elements' {
         'onkeyrail-paused'?: Handler<'paused'>
         'onkeyrail-resumed'?: Handler<'resumed'>
         'onkeyrail-revoked'?: Handler<'revoked'>
+        'onkeyrail-restricted'?: Handler<'restricted'>
         'onkeyrail-session-ended'?: Handler<'session-ended'>
         'onkeyrail-error'?: Handler<'error'>
       }

@@ -13,6 +13,7 @@ declare module 'vue' {
         onKeyrailPaused?: Handler<'paused'>
         onKeyrailResumed?: Handler<'resumed'>
         onKeyrailRevoked?: Handler<'revoked'>
+        onKeyrailRestricted?: Handler<'restricted'>
         onKeyrailSessionEnded?: Handler<'session-ended'>
         onKeyrailError?: Handler<'error'>
       }

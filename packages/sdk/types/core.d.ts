@@ -1243,9 +1243,10 @@ interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	/**
 	 * Decides about a key that cannot be verified (`not_ready`, `stale`, `not_held`). If it returns a `Valid` that fits
 	 * environment, scopes and expiry, and whose tenant is not known to be suspended, the key passes, unless the networks of key or
-	 * tenant are known and the address is in none of them. Otherwise, and by default, it is refused.
+	 * tenant are known and the address is in none of them. It is given what the request requires, with the address of the caller. Otherwise, and by
+	 * default, the key is refused.
 	 */
-	onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined;
+	onUnavailable?: ((refusal: Refused, key: string, requirements?: Requirements) => Verdict) | undefined;
 	/** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */
 	node?: string | undefined;
 	/** Receives notices: conditions that do not stop the keyring. Without it, they become process warnings. */

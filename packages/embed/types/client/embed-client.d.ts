@@ -1,4 +1,4 @@
-import type { CreatedEmbedKey, DisableBody, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedKeyUpdate, EmbedSession, KeyUsage, RevokeBody, RotateBody, RotatedEmbedKey } from '../types.js';
+import type { CreatedEmbedKey, DisableBody, EmbedKey, EmbedKeyCreate, EmbedKeys, EmbedKeyUpdate, EmbedSession, EmbedTenant, EmbedTenantUpdate, KeyUsage, RevokeBody, RotateBody, RotatedEmbedKey } from '../types.js';
 import { type GetToken, type TokenChange } from './tokens.js';
 /** A client for one tenant's keys, with a token that renews itself. It keeps no key. */
 export interface EmbedClient {
@@ -8,7 +8,7 @@ export interface EmbedClient {
     list(query?: EmbedKeyQuery): Promise<EmbedKeys>;
     /** Creates a key. Only this answer has the key itself. */
     create(settings?: EmbedKeyCreate): Promise<CreatedEmbedKey>;
-    /** Renames a key, or lets it expire earlier. Replaces the fields that it names. */
+    /** Renames a key, lets it expire earlier, or sets its networks. Replaces the fields that it names. */
     update(id: string, settings: EmbedKeyUpdate): Promise<EmbedKey>;
     /** Issues a successor. The old key works until the overlap ends, 24 hours by default. */
     rotate(id: string, settings?: RotateBody): Promise<RotatedEmbedKey>;
@@ -18,6 +18,8 @@ export interface EmbedClient {
     disable(id: string, settings?: DisableBody): Promise<EmbedKey>;
     /** Resumes a key that the tenant has paused. */
     enable(id: string): Promise<EmbedKey>;
+    /** Sets from which networks those keys of the tenant may be used that have none of their own. */
+    updateTenant(settings: EmbedTenantUpdate): Promise<EmbedTenant>;
     /** Requests by UTC day, 30 days by default. */
     usage(id: string, query?: {
         days?: number;

@@ -26,6 +26,10 @@ export interface KeyrailEvents {
     revoked: {
         id: string;
     };
+    /** From where all those keys work that have no networks of their own. */
+    restricted: {
+        allowed_cidrs: readonly string[];
+    };
     'session-ended': Record<never, never>;
     error: {
         code: string;

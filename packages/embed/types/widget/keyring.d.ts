@@ -40,6 +40,8 @@ export interface Keyring {
     pause(key: EmbedKey): Promise<void>;
     resume(key: EmbedKey): Promise<void>;
     revoke(key: EmbedKey): Promise<void>;
+    /** Sets from where all those keys work that have no networks of their own. */
+    restrict(networks: string[]): Promise<void>;
     onTokenChange(change: TokenChange): void;
     /** The page gives tokens by another function. */
     onNewSource(): void;

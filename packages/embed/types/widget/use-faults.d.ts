@@ -9,6 +9,7 @@ export declare function useFaults(words: Words): {
         'aria-invalid': boolean;
         'aria-describedby': string;
     };
-    faultOf: (path: string) => false | import("preact").JSX.Element;
+    /** @param entries those of a list, of which the refused one is named */
+    faultOf(path: string, entries?: readonly string[]): false | import("preact").JSX.Element;
 };
 export type Faults = ReturnType<typeof useFaults>;

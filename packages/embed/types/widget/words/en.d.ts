@@ -21,6 +21,14 @@ export declare const en: {
     readonly expiresLead: 'Once set, it can only become earlier.';
     readonly save: 'Save';
     readonly saidSaved: 'The key is changed.';
+    readonly networks: 'Works from';
+    readonly networksAll: 'Keys work from';
+    readonly networksLead: 'IP addresses or ranges, one on each line. Requests from other addresses are refused.';
+    readonly networksAny: 'Empty: from everywhere.';
+    readonly networksAsAll: 'Empty: as all keys.';
+    readonly everywhere: 'everywhere';
+    readonly saidNetworks: 'The networks are changed.';
+    readonly suspended: '{vendor} has suspended your account. All keys are refused until it is resumed.';
     readonly rotate: 'Rotate';
     readonly rotateNamed: 'Rotate {name}';
     readonly overlap: 'The old key still works for';

@@ -1,0 +1,10 @@
+import type { EmbedSession } from '../types.js';
+import type { Words } from './words/words.js';
+interface StandingProps {
+    readonly words: Words;
+    readonly session: EmbedSession;
+    readonly onRestrict: () => void;
+}
+/** What holds for all keys: that the vendor refuses them, and from where they work. */
+export declare function Standing({ words, session: { tenant, vendor, can }, onRestrict }: StandingProps): import("preact").JSX.Element;
+export {};
