@@ -71,7 +71,8 @@ test('every node learns of every revocation, polled and held, and of no other ch
 
 test('a re-seeded fleet has every key with its new limits, at under two reads a key', async t => {
   const { server, vendor, headers } = await start(t)
-  await fillKeys(postgres, vendor, 25)
+  const keys = 100
+  await fillKeys(postgres, vendor, keys)
   const path = `/v1/projects/${vendor.projectId}`
   const stir = () => Promise.all(Array.from({ length: 40 }, () => call(server.url, vendor.token, path)))
   const readBefore = await settledKeyReads(postgres, 0, stir)
@@ -82,7 +83,7 @@ test('a re-seeded fleet has every key with its new limits, at under two reads a 
     headers: { ...headers, ...json },
     body: JSON.stringify({ default_rate_limits: rateLimits }),
   }
-  const query = `project_id=${vendor.projectId}&max_keys=10`
+  const query = `project_id=${vendor.projectId}&max_keys=40`
   const plan = {
     url: server.url,
     nodes: 30,
@@ -91,19 +92,19 @@ test('a re-seeded fleet has every key with its new limits, at under two reads a 
     first: `/v1/policy/delta?${query}&since=${await versionOf(server, vendor)}`,
     next: `/v1/policy/snapshot?${query}`,
     trigger: { url: server.url, request },
-    keys: 25,
+    keys,
     rateLimits,
   }
   const counts = await storm(plan)
   assert.equal(counts.pages.length, 3)
   assert.equal(counts.bytes, 30 * counts.pages.join('').length)
   // Once, one key more on each page but the last, and the reads of the plan for so small a table.
-  const read = (await settledKeyReads(postgres, readBefore + 25, stir)) - readBefore
-  assert.ok(read < 2 * 25, `${read} rows`)
+  const read = (await settledKeyReads(postgres, readBefore + keys, stir)) - readBefore
+  assert.ok(read < 2 * keys, `${read} rows`)
 
   await assert.rejects(
-    storm({ ...plan, trigger: null, keys: 26 }),
-    /25 keys, 25 of them different, instead of 26/,
+    storm({ ...plan, trigger: null, keys: keys + 1 }),
+    /100 keys, 100 of them different, instead of 101/,
   )
   await assert.rejects(storm({ ...plan, trigger: null, rateLimits: [] }), /has the limits \[\{"id":"default"/)
 })
