@@ -164,16 +164,10 @@ describe('keyrail workspace list', () => {
     assert.deepEqual([largest, others], [{ table: 'audit_logs', rows: 7 }, []])
     assert.ok(rows > 12, String(rows))
     const connections = JSON.parse((await list('--by', 'connections', '--json')).out)
-    assert.deepEqual(
-      connections.map(({ slug, connection_ms }: { slug: string; connection_ms: number }) => [
-        slug,
-        connection_ms > 0,
-      ]),
-      [
-        ['busy', true],
-        ['quiet', true],
-      ],
-    )
+    const times = connections.map(({ connection_ms }: { connection_ms: number }) => connection_ms)
+    assert.equal(times.length, 2)
+    // One slow request of the quiet workspace can take longer than all of the busy one.
+    assert.ok(times[0] >= times[1] && times[1] > 0, String(times))
   })
 
   test('a measure or a number that it does not know is a clear error', async () => {
