@@ -54,7 +54,7 @@ test('a style sheet of the page reaches every part', async () => {
   const refresh = () => page.evaluate(`document.querySelector('keyrail-keys').refresh()`)
   await visit.text('No keys yet')
   await look()
-  await makeKey(stage, vendor, 'Build server', { env: 'test', scopes: ['charges:read'] })
+  const { id } = await makeKey(stage, vendor, 'Build server', { env: 'test', scopes: ['charges:read'] })
   await page.route(`${stage.url}/v1/embed/keys?*`, async route => {
     const response = await route.fetch()
     await route.fulfill({ response, json: { ...(await response.json()), has_more: true } })
@@ -103,6 +103,14 @@ test('a style sheet of the page reaches every part', async () => {
   await look()
   hangs.resolve()
   await visit.button('Create key').waitFor()
+  const { live: token } = vendor
+  const allowed_cidrs = ['203.0.113.0/24']
+  await stage.harness.ask('PATCH', `/v1/keys/${id}`, { token, body: { allowed_cidrs } })
+  await stage.harness.ask('PATCH', `/v1/tenants/${vendor.tenantId}`, { token, body: { allowed_cidrs } })
+  await stage.harness.ask('POST', `/v1/tenants/${vendor.tenantId}/suspend`, { token })
+  await refresh()
+  await page.getByText('has suspended your account').waitFor()
+  await look()
   assert.deepEqual([...reached].toSorted(), parts.toSorted())
   await visit.leave()
 })
