@@ -116,10 +116,13 @@ export function cleanUp(place: InstallationPlace): void {
   rmSync(place.temp, { recursive: true, force: true })
 }
 
+/** Packages, and links to them, are left out: other tests write there meanwhile. */
 function postmastersBelow(directory: string): Leftover[] {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.name === 'postmaster.pid')
-    .flatMap(entry => findLeftover(entry.parentPath) ?? [])
+  return readdirSync(directory, { withFileTypes: true }).flatMap(entry => {
+    if (entry.name === 'postmaster.pid') return findLeftover(directory) ?? []
+    const isWalked = entry.isDirectory() && entry.name !== 'node_modules'
+    return isWalked ? postmastersBelow(join(directory, entry.name)) : []
+  })
 }
 
 /** Kills the whole process group, so whatever survives would survive a Ctrl-C too. */
