@@ -183,7 +183,7 @@ const server = createServer((request, response) => {
     before: `import express from 'express'
 import type { Valid } from '@keyrail/sdk'
 const app = express()
-export const customer = ${JSON.stringify(oldCustomer)}
+const customer = ${JSON.stringify(oldCustomer)}
 const findOldKey = async (key: string): Promise<Valid | undefined> =>
   key === 'old-17'
     ? { valid: true, code: 'valid', keyId: '17', ...customer, env: 'live', scopes: [], expiresAt: null }
