@@ -188,7 +188,7 @@ test('Edit is not there for a reader, an expired key, or a service that does not
   const vendor = await stage.makeVendor()
   await makeKey(stage, vendor, 'Build server')
   await makeKey(stage, vendor, 'Ended', { expires_at: '2020-01-01T00:00:00Z' })
-  const edits = ({ page }: Visit) => page.getByRole('button', { name: /^Edit/ })
+  const edits = ({ page }: Visit) => page.getByRole('button', { name: /^Edit / })
   const reader = await stage.visit({ token: () => tokenOf(stage, vendor, { scopes: ['keys:read'] }) })
   await reader.text('Build server')
   assert.equal(await edits(reader).count(), 0)
