@@ -158,7 +158,7 @@ export async function makeForms(harness: Harness, vendor: Vendor): Promise<reado
         await visit.press('Create key')
         await visit.fill('Name (optional)', 'Checkout')
         await visit.page.getByLabel('Expires').selectOption('30')
-        await visit.page.getByRole('dialog').getByText('Own', { exact: true }).click()
+        await visit.page.getByRole('radiogroup', { name: 'Limits' }).getByText('Own').click()
         await visit.fill('Requests', '250')
         await visit.fill('Metadata (optional)', '{ "plan": "pro" }')
       },

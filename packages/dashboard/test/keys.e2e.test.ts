@@ -30,7 +30,7 @@ test('a person without keys reads what to type, and makes one that is shown once
   await visit.fill('Name (optional)', 'Checkout')
   await visit.page.getByLabel('Expires').selectOption('30')
   await visit.text('The key ends on')
-  await dialog.getByText('Own', { exact: true }).click()
+  await dialog.getByRole('radiogroup', { name: 'Limits' }).getByText('Own').click()
   await visit.text('100 requests a minute, sliding, per key')
   await visit.page.getByLabel('Metadata (optional)').fill('{\n  "plan": "pro",\n  seats: 3\n}')
   await dialog.getByRole('button', { name: 'Create key' }).click()
