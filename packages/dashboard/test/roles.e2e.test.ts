@@ -201,7 +201,7 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
 
 /** Controls that read, search, copy or choose what the page shows. */
 const reading =
-  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Actions for .*|Action|Kind|From|To|Environment|Framework of your server|Test key|Scopes that the request needs \(optional\)|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
+  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Actions for .*|Action|Kind|From|To|Environment|Framework of your server|Test key|Scopes that the request needs \(optional\)|Address of the caller \(optional\)|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
 
 async function ready(page: Page): Promise<void> {
   await page.locator('main h1').waitFor()
