@@ -102,7 +102,15 @@ for (const { name, file } of programs) {
     const { token } = (await answer.json()) as { token: string }
     const { body } = await service.ask('GET', '/v1/embed/session', { token })
     assert.deepEqual([body.tenant.external_id, body.tenant.name, body.env], ['org_ada', 'Globex', 'live'])
-    assert.deepEqual(body.can, { read: true, write: true, update: true, pause: true, key_scopes: [] })
+    assert.deepEqual(body.can, {
+      read: true,
+      write: true,
+      update: true,
+      pause: true,
+      network: false,
+      tenant_network: false,
+      key_scopes: [],
+    })
   })
 }
 
