@@ -89,7 +89,7 @@ function fillStore(keys: number, digests: BigUint64Array): Look {
       tenantId: records.tenantId(slot),
       scopes: records.scopes(slot),
       rateLimits: records.rateLimits(slot),
-      expiresAt: records.expiresAt(slot),
+      expiresAt: records.end(slot),
     }
     return verdict.keyId
   }

@@ -17,6 +17,7 @@ const (
 	DisabledKey       Code = "disabled_key"
 	SuspendedTenant   Code = "suspended_tenant"
 	ExpiredKey        Code = "expired_key"
+	TooOld            Code = "too_old"
 	IPUnknown         Code = "ip_unknown"
 	IPNotAllowed      Code = "ip_not_allowed"
 	InsufficientScope Code = "insufficient_scope"
@@ -35,6 +36,7 @@ var messages = map[Code]string{
 	DisabledKey:       "The API key is disabled",
 	SuspendedTenant:   "The account that the API key belongs to is suspended",
 	ExpiredKey:        "The API key has expired",
+	TooOld:            "The API key is older than its project allows",
 	IPUnknown:         "The API key is restricted to networks, and the address of the caller is not known",
 	IPNotAllowed:      "The API key may not be used from this address",
 	InsufficientScope: "The API key lacks a required scope",

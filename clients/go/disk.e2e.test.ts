@@ -48,7 +48,7 @@ const keyAt = (at: number): HeldKey => ({
 const held = Array.from({ length: 40 }, (_, at) => keyAt(at))
 const bytesOf = (digest: string) => Buffer.from(digest, 'utf16le')
 
-const features = ['cidr', 'external_id', 'key_meta', 'suspended']
+const features = ['cidr', 'external_id', 'key_meta', 'lifetime', 'suspended']
 const body = (object: string, at: number, more: Record<string, unknown>) => ({
   object,
   workspace_id: workspace,
@@ -166,7 +166,7 @@ test('the SDK starts from a file of the client for Go, and the other way round',
     labels?.add(whose, slot)
     assert.deepEqual(whose, { tenantId: tenant_id, externalId: 'acme', meta })
     assert.deepEqual([records.keyId(slot), records.scopes(slot)], [key_id, scopes])
-    assert.equal(records.expiresAt(slot), expires_at === null ? Infinity : Date.parse(expires_at))
+    assert.equal(records.end(slot), expires_at === null ? Infinity : Date.parse(expires_at))
     assert.ok(store.hasId(key_id))
   }
 

@@ -29,11 +29,11 @@ func newEndedKeys() *endedKeys { return &endedKeys{codes: map[digest]endedKey{}}
 // code is empty for a key that is not known to have ended.
 func (e *endedKeys) code(d *digest) Code { return e.codes[*d].code }
 
-// add records a key that is about to be removed. If it was past its expiry at that time, by the service's
-// clock, it has expired; otherwise it was revoked.
+// add records a key that is about to be removed. If it was past its end at that time, by the service's
+// clock, that is why; otherwise it was revoked.
 func (e *endedKeys) add(record *record, at float64) {
-	code := ExpiredKey
-	if record.expiresAt > at {
+	code := codeAfter(record.end)
+	if record.end > at {
 		code = RevokedKey
 	}
 	e.set(record.digest, code)

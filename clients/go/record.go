@@ -5,7 +5,7 @@ import (
 )
 
 // features are what this node asks for beside the keys themselves, sorted.
-var features = []string{cidrFeature, "external_id", "key_meta", suspendedFeature}
+var features = []string{cidrFeature, "external_id", "key_meta", lifetimeFeature, suspendedFeature}
 
 // scope says which keys a node asks for. Every answer must match it.
 type scope struct {
@@ -39,9 +39,9 @@ type storedKey struct {
 	digest   digest
 	scopes   []string
 	limits   *limits
-	// expiresAt is in milliseconds since the epoch; infinite if the key never expires.
-	expiresAt float64
-	meta      Meta
+	// end is as endOf writes it.
+	end  float64
+	meta Meta
 	// networks are nil if those of its tenant apply.
 	networks *networks
 }
@@ -79,13 +79,20 @@ func readKey(fields members, scope *scope) (key storedKey, why string) {
 	if key.scopes, ok = readTexts(fields["scopes"]); !ok {
 		return key, "scopes"
 	}
-	key.expiresAt = math.Inf(1)
-	if expiresAt, isGiven := fields["expires_at"]; !isGiven || !isNull(expiresAt) {
-		key.expiresAt = readTime(expiresAt)
+	expiresAt, tooOldAt := math.Inf(1), math.Inf(1)
+	if time, isGiven := fields["expires_at"]; !isGiven || !isNull(time) {
+		expiresAt = readTime(time)
 	}
-	if math.IsNaN(key.expiresAt) {
+	if math.IsNaN(expiresAt) {
 		return key, "expires_at"
 	}
+	if time, isGiven := fields["too_old_at"]; isGiven {
+		tooOldAt = readTime(time)
+	}
+	if math.IsNaN(tooOldAt) {
+		return key, "too_old_at"
+	}
+	key.end = endOf(expiresAt, tooOldAt)
 	if key.limits, ok = readLimits(fields["rate_limits"]); !ok {
 		return key, "rate_limits"
 	}

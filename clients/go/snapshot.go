@@ -17,7 +17,7 @@ import (
 // A record, in little-endian words of four bytes:
 //
 //	word 0–7    digest
-//	word 8–9    expiry in milliseconds since the epoch, as a double; infinite if the key never expires
+//	word 8–9    end (end.go), as a double
 //	word 10–11  stamp of the last use, as a double
 //	word 12     number of the tenant id
 //	word 13     number of the scopes
@@ -207,7 +207,7 @@ func assemble(header *snapshotHeader, store *store) []byte {
 
 func putRecord(into []byte, record *record, position int) {
 	copy(into, record.digest[:])
-	binary.LittleEndian.PutUint64(into[32:], math.Float64bits(record.expiresAt))
+	binary.LittleEndian.PutUint64(into[32:], math.Float64bits(record.end))
 	// Stamps are unique and not 0; their order is that of the records, because this package notes few uses.
 	binary.LittleEndian.PutUint64(into[40:], math.Float64bits(float64(position+1)))
 	binary.LittleEndian.PutUint32(into[48:], record.tenant)

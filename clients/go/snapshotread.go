@@ -216,7 +216,7 @@ func restore(store *store, header *snapshotHeader, body []byte) *refusedFile {
 // recordIn is false for an unknown environment, and for numbers of values that do not exist.
 func recordIn(bytes []byte, shared *shared) (read record, ok bool) {
 	copy(read.digest[:], bytes)
-	read.expiresAt = math.Float64frombits(binary.LittleEndian.Uint64(bytes[32:]))
+	read.end = math.Float64frombits(binary.LittleEndian.Uint64(bytes[32:]))
 	read.tenant = binary.LittleEndian.Uint32(bytes[48:])
 	read.scopes = binary.LittleEndian.Uint32(bytes[52:])
 	envAndLimits := binary.LittleEndian.Uint32(bytes[56:])

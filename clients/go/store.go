@@ -8,8 +8,9 @@ import (
 
 // record is a key in memory; 64 bytes. The disk snapshot has another form (snapshot.go).
 type record struct {
-	digest    digest
-	expiresAt float64
+	digest digest
+	// end is as endOf writes it.
+	end float64
 	// used is a stamp that rises with every use; 0 for a free slot. Verifications set it while others read
 	// it.
 	used   uint64
@@ -160,7 +161,7 @@ func (s *store) upsert(key *storedKey) {
 // set sets everything except id and digest, by which the record is found.
 func (s *store) set(slot uint32, key *storedKey) {
 	record := &s.records[slot]
-	record.expiresAt = key.expiresAt
+	record.end = key.end
 	atomic.StoreUint64(&record.used, s.uses.Add(1))
 	record.tenant = s.shared.tenant(key.tenantID)
 	s.shared.tenants[record.tenant].keys++

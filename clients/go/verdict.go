@@ -12,7 +12,7 @@ type Verdict struct {
 	ExternalID string
 	// Env is live or test.
 	Env string
-	// ExpiresAt is the zero time if the key never expires.
+	// ExpiresAt is when the key expires or is too old; the zero time if it never ends.
 	ExpiresAt time.Time
 	// Meta is what you stored beside the key.
 	Meta Meta

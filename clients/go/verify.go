@@ -3,7 +3,6 @@ package keyrail
 import (
 	"crypto/sha256"
 	"math"
-	"time"
 )
 
 // Verify judges a key in memory: it makes no call, and refuses what it cannot judge. Safe from any goroutine.
@@ -46,8 +45,8 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	if len(store.suspended) > 0 && store.isSuspended(store.shared.tenants[record.tenant].id) {
 		return Verdict{Code: SuspendedTenant}
 	}
-	if !math.IsInf(record.expiresAt, 1) && !(k.time.at(now) < record.expiresAt) {
-		return Verdict{Code: ExpiredKey}
+	if !math.IsInf(record.end, 1) && !(k.time.at(now) < record.end) {
+		return Verdict{Code: codeAfter(record.end)}
 	}
 	if list := store.networksOf(slot); list != nil {
 		if code := list.code(requirements.IP); code != "" {
@@ -75,7 +74,7 @@ func (s *served) absence(sought *digest) Code {
 func (s *store) valid(slot uint32, env string) Verdict {
 	record := &s.records[slot]
 	tenant := &s.shared.tenants[record.tenant]
-	verdict := Verdict{
+	return Verdict{
 		Code:       Valid,
 		KeyID:      s.ids.text(slot),
 		TenantID:   tenant.id,
@@ -83,12 +82,9 @@ func (s *store) valid(slot uint32, env string) Verdict {
 		Env:        env,
 		Meta:       s.meta(slot),
 		scopes:     s.shared.scopes[record.scopes],
+		ExpiresAt:  shownEnd(record.end),
 		limits:     s.shared.limits[record.limits>>1],
 	}
-	if !math.IsInf(record.expiresAt, 1) {
-		verdict.ExpiresAt = time.UnixMilli(int64(record.expiresAt))
-	}
-	return verdict
 }
 
 func accepted(envs, env string) bool { return envs == env || envs == "both" }

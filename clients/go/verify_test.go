@@ -145,7 +145,7 @@ func openWith(t testing.TB, keys int) *Keys {
 	for number := 1; number <= keys; number++ {
 		key := storedKey{
 			keyID: keyID(number), tenantID: keyID(1_000_000 + number/10), env: "live", scopes: []string{"orders:read"},
-			expiresAt: testWall + 1e9, meta: blankMeta,
+			end: testWall + 1e9, meta: blankMeta,
 		}
 		sum, _ := readDigest(textOf(hashOf(liveKey(number))))
 		key.digest = sum

@@ -43,7 +43,7 @@ class RateLimits:
 class Key:
     """A key as the feed sends it."""
 
-    __slots__ = ("digest", "key_id", "tenant_id", "env", "scopes", "limits", "expires_at", "meta", "networks")
+    __slots__ = ("digest", "key_id", "tenant_id", "env", "scopes", "limits", "end", "meta", "networks")
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Key:
         env: str,
         scopes: Tuple[str, ...],
         limits: Optional[str],
-        expires_at: float,
+        end: float,
         meta: Optional[str],
         networks: Optional[Networks] = None,
     ) -> None:
@@ -64,8 +64,8 @@ class Key:
         self.scopes = scopes
         #: JSON; None: no limits.
         self.limits = limits
-        #: Milliseconds since the epoch; infinite if the key never expires.
-        self.expires_at = expires_at
+        #: As `end_of` writes it.
+        self.end = end
         #: JSON; None: the feed gave none.
         self.meta = meta
         #: None: those of its tenant.
@@ -75,7 +75,7 @@ class Key:
 class Record:
     """A key as it is held. Nothing of it changes but the stamp of its last use."""
 
-    __slots__ = ("digest", "key_id", "tenant", "env", "scopes", "limits", "expires_at", "meta", "used")
+    __slots__ = ("digest", "key_id", "tenant", "env", "scopes", "limits", "end", "meta", "used")
 
     #: The list that the key has of its own; None: that of its tenant.
     networks: Optional[Networks] = None
@@ -89,7 +89,7 @@ class Record:
         self.env = key.env
         self.scopes = scopes
         self.limits = limits
-        self.expires_at = key.expires_at
+        self.end = key.end
         # The same text for all keys without `meta`.
         self.meta = "{}" if key.meta == "{}" else key.meta
         self.used = used

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
+from .end import shown_end
+
 if TYPE_CHECKING:
     from .store import Record
 
@@ -21,6 +23,7 @@ REFUSALS: Dict[str, str] = {
     "disabled_key": "The API key is disabled",
     "suspended_tenant": "The account that the API key belongs to is suspended",
     "expired_key": "The API key has expired",
+    "too_old": "The API key is older than its project allows",
     "ip_unknown": "The API key is restricted to networks, and the address of the caller is not known",
     "ip_not_allowed": "The API key may not be used from this address",
     "insufficient_scope": "The API key lacks a required scope",
@@ -100,9 +103,8 @@ class Verdict:
 
     @property
     def expires_at(self) -> Optional[float]:
-        """Milliseconds since the epoch; None if the key never expires."""
-        end = self._valid_record.expires_at
-        return None if end == float("inf") else end
+        """When the key expires or is too old, in milliseconds since the epoch; None if it never ends."""
+        return shown_end(self._valid_record.end)
 
     @property
     def meta(self) -> Optional[Dict[str, Any]]:

@@ -8,13 +8,13 @@ from collections import OrderedDict
 from hashlib import sha256
 from typing import Iterable, Optional
 
+from .end import NEVER, refusal_after
 from .key_form import read_key_form
 from .service_time import ServiceTime
 from .store import Record, Store
 from .verdict import REFUSAL_BY_CAUSE, REFUSED, Verdict
 from .world import World
 
-_NEVER = float("inf")
 #: About 150 bytes each.
 _ENDED_MAX = 10_000
 
@@ -33,10 +33,10 @@ class EndedKeys:
 
     def add(self, record: Record, at: float) -> None:
         """
-        Notes a key that is about to be removed. One that was past its expiry has expired, another was
+        Notes a key that is about to be removed. Its end is why if it was past it; otherwise it was
         revoked. `at`: when the service ended it, by its clock.
         """
-        self._set(record.digest, "revoked_key" if record.expires_at > at else "expired_key")
+        self._set(record.digest, "revoked_key" if record.end > at else refusal_after(record.end))
 
     def add_cause(self, digest: bytes, cause: str) -> None:
         """With an unknown cause, the key is just unknown."""
@@ -135,8 +135,8 @@ class Verifier:
             return REFUSED["unknown_key"]
         if store.suspended and record.tenant.id in store.suspended:
             return REFUSED["suspended_tenant"]
-        if record.expires_at != _NEVER and not self._time.now(now) < record.expires_at:
-            return REFUSED["expired_key"]
+        if record.end != NEVER and not self._time.now(now) < record.end:
+            return REFUSED[refusal_after(record.end)]
         networks = store.networks_of(record)
         if networks is not None:
             refusal = networks.refusal(ip)

@@ -85,7 +85,7 @@ class Disk(unittest.TestCase):
         self.assertEqual(resumed.kept[1:], (7, WORKSPACE, True, SCOPE.features))
         self.assertEqual(resumed.service_now, self.world.wall())
         for one, other in zip(store.records(), resumed.kept.store.records()):
-            for name in ("digest", "key_id", "env", "scopes", "expires_at", "meta", "used", "networks"):
+            for name in ("digest", "key_id", "env", "scopes", "end", "meta", "used", "networks"):
                 self.assertEqual(getattr(one, name), getattr(other, name), name)
             self.assertEqual(one.limits and one.limits.text, other.limits and other.limits.text)
             self.assertEqual(other.tenant.external_id, "acme")

@@ -39,6 +39,7 @@ export const errors = {
   workspace_limit_reached: [409, 'The person owns the maximum number of workspaces'],
   last_owner: [409, 'A workspace keeps at least one owner'],
   key_not_active: [409, 'The key is revoked, expired or paused'],
+  protected: [409, 'The project or tenant is protected from deletion'],
   count_changed: [409, 'The filter matches another number of keys than expected'],
   key_limit_reached: [409, 'The maximum number of keys is reached'],
   counter_limit_reached: [409, 'The workspace has the maximum number of rate-limit counters'],

@@ -31,7 +31,7 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields, `suspended` says which tenants are suspended, `cidr` from which networks keys may be used; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
+    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields, `suspended` says which tenants are suspended, `cidr` from which networks keys may be used, `lifetime` which keys get too old; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
 const int4Max = 2_147_483_647
@@ -91,7 +91,15 @@ const policyKey = {
   lookup_hash: LookupHash,
   display_prefix: Type.String(),
   scopes: Type.Array(Type.String()),
-  expires_at: nullable(Timestamp),
+  expires_at: nullable({
+    ...Timestamp,
+    description: 'Without the feature `lifetime`: no later than the key is too old for its project.',
+  }),
+  too_old_at: Type.Optional({
+    ...Timestamp,
+    description:
+      'Only with the feature `lifetime`: when the key is too old for its project, if that is before `expires_at`.',
+  } as typeof Timestamp),
   rate_limits: Type.Optional(
     Type.Unsafe<Static<typeof RateLimits>>({
       ...RateLimits,

@@ -80,6 +80,11 @@ export const Scopes = Type.Array(Scope, { maxItems: 64 })
 /** The scopes of the vendor's API, in the order in which forms offer them. */
 export const KnownScopes = Type.Array(Scope, { maxItems: 200, 'x-unique': true })
 
+/** Of a project or a tenant, because a deletion revokes all of its keys for good. */
+export const DeleteProtection = Type.Boolean({
+  description: 'Whether a deletion is refused, with 409 `protected`, until this is false.',
+})
+
 export const RateLimit = strictObject({
   id: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' }),
   limit: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),

@@ -50,6 +50,7 @@ export const refusalReasons = [
   'disabled_key',
   'suspended_tenant',
   'expired_key',
+  'too_old',
   'ip_unknown',
   'ip_not_allowed',
   'insufficient_scope',

@@ -19,6 +19,7 @@ export const keyRefusals = {
   disabled_key: 'The API key is disabled',
   suspended_tenant: 'The account that the API key belongs to is suspended',
   expired_key: 'The API key has expired',
+  too_old: 'The API key is older than its project allows',
   ip_unknown: 'The API key is restricted to networks, and the address of the caller is not known',
   ip_not_allowed: 'The API key may not be used from this address',
   insufficient_scope: 'The API key lacks a required scope',

@@ -57,6 +57,6 @@ export function contentOf({ records }: Store) {
       records.env(slot),
       records.scopes(slot),
       records.rateLimits(slot),
-      records.expiresAt(slot),
+      records.end(slot),
     ])
 }

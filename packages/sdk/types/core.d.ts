@@ -162,7 +162,7 @@ type Refusals = {
 	days: number;
 	total: number;
 	data: ({
-		reason: "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
+		reason: "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 		count: number;
 	})[];
 };
@@ -355,7 +355,7 @@ type KeyExplanation = {
 /** Whether a request with the key passes. */
 	accepted: boolean;
 /** The verdict: the first reason that applies, or `valid`. */
-	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
+	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 /** The time that the key was judged for. */
 	at: string;
 /** Null: the text is no key, or no key that you can see. */
@@ -396,7 +396,7 @@ type KeyExplanation = {
 	} | null;
 /** Every reason for a refusal in the order of judging, whether it applies or not. */
 	reasons: ({
-		code: "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
+		code: "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 /** Whether the request would be refused for this. */
 		applies: boolean;
 /** The facts, in a sentence for people. */
@@ -457,6 +457,10 @@ type KeyFilter = {
 	createdBefore?: string;
 /** Last used before this time, or created before it and never used. */
 	unusedSince?: string;
+/** Active keys, not paused. `neverExpires`: without an end, the first made first. `expiring`: ends within `days` (14), the next first. `idle`: not used for `days` (90), nor made in these, the longest first; `unused`: of these, the never used. `tooOld`: older than `maxKeyLifetimeDays` of their project, the first made first; needs `projectId`. Not with `q`, `status`, `name` and `includeRevoked`. */
+	hygiene?: "never_expires" | "expiring" | "unused" | "idle" | "too_old";
+/** With `hygiene=expiring`, `unused` or `idle`. */
+	days?: number;
 /** Exactly this name, as `name` of the list. */
 	name?: string;
 };
@@ -471,6 +475,8 @@ type KeyList = Paging & {
 	q?: string;
 /** `expiring`: active, ends within 14 days, the next first. `disabled`: paused, neither expired nor revoked. `expired`: not revoked, the last first. Replaces `includeRevoked`. */
 	status?: "active" | "expiring" | "disabled" | "expired" | "revoked";
+	hygiene?: "never_expires" | "expiring" | "unused" | "idle" | "too_old";
+	days?: number;
 };
 type KeyUpdate = {
 	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
@@ -496,7 +502,7 @@ type KeyVerdict = {
 /** Whether the request may pass. */
 	valid: boolean;
 /** Why not. If several reasons apply, the first of this list. */
-	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
+	code: "valid" | "missing_key" | "malformed_key" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 /** Null unless `code` is `valid` or `rateLimited`. */
 	key: {
 		id: string;
@@ -591,6 +597,12 @@ type Overview = {
 		expiringKeys: KeyExamples;
 		unusedKeys: KeyExamples;
 		endlessKeys: KeyExamples;
+/** Keys older than `maxKeyLifetimeDays` of their project, the project with most first. */
+		tooOldKeys: ({
+			projectId: string;
+			count: number;
+			capped: boolean;
+		})[];
 		nodesBehind: {
 			count: number;
 			capped: boolean;
@@ -626,6 +638,12 @@ type Project = {
 	knownScopes: string[];
 /** Refuses scopes beyond `knownScopes`. */
 	strictScopes: boolean;
+/** How many days a key lives at most. A key without `expiresAt` gets this end; a later one is refused. Null: any time. */
+	maxKeyLifetimeDays: number | null;
+/** Keys older than `maxKeyLifetimeDays`: `report` lists them as `hygiene=too_old`, and nodes accept them. `refuse`: nodes answer `tooOld`. */
+	lifetime: "report" | "refuse";
+/** Whether a deletion is refused, with 409 `protected`, until this is false. */
+	deleteProtection: boolean;
 /** Rises with every change, live or test, that a node must see. Null for a test credential, since it would reveal changes of live keys. */
 	policyVersion: number | null;
 	updatedAt: string;
@@ -638,6 +656,9 @@ type ProjectCreate = {
 	defaultRateLimits?: RateLimit$1[];
 	knownScopes?: string[];
 	strictScopes?: boolean;
+	maxKeyLifetimeDays?: number | null;
+	lifetime?: "report" | "refuse";
+	deleteProtection?: boolean;
 };
 type ProjectList = Paging & {
 	slug?: string;
@@ -652,6 +673,9 @@ type ProjectUpdate = {
 	defaultRateLimits?: RateLimit$1[];
 	knownScopes?: string[];
 	strictScopes?: boolean;
+	maxKeyLifetimeDays?: number | null;
+	lifetime?: "report" | "refuse";
+	deleteProtection?: boolean;
 };
 type ReadSecretKey = SecretKey & {
 	cascade?: Cascade;
@@ -818,6 +842,7 @@ type Tenant = {
 /** Since when all of its keys are refused. Null: it is not suspended. */
 	suspendedAt: string | null;
 	suspendedReason: string | null;
+	deleteProtection: boolean;
 	updatedAt: string;
 	createdAt: string;
 };
@@ -826,6 +851,7 @@ type TenantCreate = {
 	name?: string;
 	meta?: Meta$1;
 	allowedCidrs?: string[];
+	deleteProtection?: boolean;
 };
 type TenantList = Paging & {
 	/** Your id of the tenant. */externalId?: string;
@@ -837,6 +863,7 @@ type TenantUpdate = {
 	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
 	meta?: Meta$1;
 	allowedCidrs?: string[];
+	deleteProtection?: boolean;
 };
 type TenantUsage = {
 	/** The first day of the month, in UTC. */month: string;
@@ -885,7 +912,7 @@ type WorkspaceUpdate = {
  * Why a call of the service failed: a code of this package, a code of the service, or `http_` and the status of an answer
  * without one. A newer service may return other codes.
  */
-type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'nearly_full' | 'network_error' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'count_changed' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
+type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'nearly_full' | 'network_error' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'protected' | 'count_changed' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
 /** A request field that the service rejected. */
 interface FieldFault {
 	/** Its path in body or query, such as `rateLimits.0.windowMs`. */
@@ -1116,6 +1143,7 @@ declare const refusals: {
 	readonly disabled_key: 'The API key is disabled';
 	readonly suspended_tenant: 'The account that the API key belongs to is suspended';
 	readonly expired_key: 'The API key has expired';
+	readonly too_old: 'The API key is older than its project allows';
 	readonly ip_unknown: 'The API key is restricted to networks, and the address of the caller is not known';
 	readonly ip_not_allowed: 'The API key may not be used from this address';
 	readonly insufficient_scope: 'The API key lacks a required scope';
@@ -1130,7 +1158,7 @@ interface Valid extends Whose {
 	tenantId: string;
 	env: 'live' | 'test';
 	scopes: readonly string[];
-	/** Milliseconds since the epoch; null if the key never expires. */
+	/** When the key expires or is too old, in milliseconds since the epoch; null if it never ends. */
 	expiresAt: number | null;
 	/** The limits of the key; absent if it has none. */
 	rateLimits?: readonly RateLimit[];

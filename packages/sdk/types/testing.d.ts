@@ -36,6 +36,8 @@ interface TestKeyOptions {
 	rateLimits?: readonly RateLimit[] | undefined;
 	/** Milliseconds since the epoch. Default: never. */
 	expiresAt?: number | undefined;
+	/** When the key is too old for its project, in milliseconds since the epoch. Default: never. */
+	tooOldAt?: number | undefined;
 	/** In verdicts of a keyring with `labels` or `names`. */
 	keyName?: string | undefined;
 	tenantName?: string | undefined;

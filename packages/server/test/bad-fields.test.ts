@@ -18,7 +18,7 @@ import { makeVendor, type Vendor } from './vendor.ts'
 const harness = await startHarness({ passwordMinLength: 8 })
 const { ask, query } = harness
 
-const scopeRules: Record<string, Field> = {
+const projectRules: Record<string, Field> = {
   known_scopes: {
     schema: {
       type: 'array',
@@ -29,14 +29,20 @@ const scopeRules: Record<string, Field> = {
     required: false,
   },
   strict_scopes: { schema: { type: 'boolean' }, required: false },
+  max_key_lifetime_days: {
+    schema: { type: ['integer', 'null'], minimum: 1, maximum: 3_650 },
+    required: false,
+  },
+  lifetime: { schema: { type: 'string', enum: ['report', 'refuse'] }, required: false },
+  delete_protection: { schema: { type: 'boolean' }, required: false },
 }
 /** Fields that are not in the specification. */
 const beyond: Record<string, Record<string, Field>> = {
   'POST /v1/projects': {
     key_prefix: { schema: { type: 'string', pattern: '^[a-z][a-z0-9]{1,15}$' }, required: false },
-    ...scopeRules,
+    ...projectRules,
   },
-  'PATCH /v1/projects/:id': { slug: readField('Slug'), ...scopeRules },
+  'PATCH /v1/projects/:id': { slug: readField('Slug'), ...projectRules },
 }
 
 /** Values within their bounds that the service refuses for another reason, such as a wrong password. */

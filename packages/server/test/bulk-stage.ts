@@ -31,7 +31,7 @@ export function bulkStage(harness: Harness) {
       return ids
     },
     /** Keys that are made past the service, without their audit rows. */
-    async fill(vendor: Vendor, most: number): Promise<void> {
+    async fill(vendor: Vendor, most: number, at = clock.now()): Promise<void> {
       await query(
         `insert into api_keys (workspace_id, id, project_id, tenant_id, env, name, display_prefix, lookup_hash, created_at,
            updated_at)
@@ -39,7 +39,7 @@ export function bulkStage(harness: Harness) {
              || substr(md5($1::text || n::text), 1, 15))::uuid,
            $2::uuid, $3::uuid, 'live', 'filled', 'kr_live_abcd', sha256(($1::text || n::text)::bytea),
            to_timestamp($5::bigint / 1000.0), to_timestamp($5::bigint / 1000.0) from generate_series(1, $4::int) n`,
-        [vendor.workspaceId, vendor.projectId, vendor.tenantId, most, clock.now()],
+        [vendor.workspaceId, vendor.projectId, vendor.tenantId, most, at],
       )
     },
     stateOf: async (vendor: Vendor): Promise<{ revoked: number; paused: number }> =>

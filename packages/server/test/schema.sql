@@ -416,9 +416,14 @@ table projects row level security
   name_folded text default lower(("left"(name, 64) COLLATE "C"))
   known_scopes text[]
   strict_scopes boolean not null default false
+  max_key_lifetime_days integer
+  lifetime text not null default 'report'::text
+  delete_protection boolean not null default false
   constraint projects_default_rate_limits_bounds CHECK (rate_limits_valid(default_rate_limits))
   constraint projects_key_prefix_bounds CHECK (((key_prefix ~ '^[a-z][a-z0-9]{1,15}$'::text) AND (key_prefix <> ALL (ARRAY['krsk'::text, 'krses'::text, 'sk'::text, 'pk'::text, 'rk'::text, 'ghp'::text]))))
   constraint projects_known_scopes_bounds CHECK (((known_scopes IS NULL) OR (((cardinality(known_scopes) >= 1) AND (cardinality(known_scopes) <= 200)) AND lengths_between(known_scopes, 1, 200))))
+  constraint projects_lifetime CHECK ((lifetime = ANY (ARRAY['report'::text, 'refuse'::text])))
+  constraint projects_max_key_lifetime_days_bounds CHECK (((max_key_lifetime_days >= 1) AND (max_key_lifetime_days <= 3650)))
   constraint projects_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
   constraint projects_slug_bounds CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'::text))
   constraint projects_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -619,6 +624,7 @@ table tenants row level security
   suspended_at timestamp(3) with time zone
   suspended_reason text
   allowed_cidrs text[] not null default '{}'::text[]
+  delete_protection boolean not null default false
   constraint tenants_allowed_cidrs_bounds CHECK (((cardinality(allowed_cidrs) <= 32) AND lengths_between(allowed_cidrs, 4, 43)))
   constraint tenants_embed_epoch CHECK ((embed_epoch >= 1))
   constraint tenants_external_id_bounds CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)))
@@ -1341,6 +1347,23 @@ end $function$
   -- execute: public
 
 CREATE OR REPLACE FUNCTION public.next_bulk_operations(most integer)
+ RETURNS TABLE(workspace_id uuid, id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select turn.workspace_id, turn.id from (
+    select distinct on (o.workspace_id) o.workspace_id, o.id, o.leased_until,
+      coalesce(max(o.tried_at) over own, min(o.created_at) over own) as last_turn
+    from public.bulk_operations o where o.finished_at is null and not o.filter ? 'hygiene'
+    window own as (partition by o.workspace_id)
+    order by o.workspace_id, o.leased_until > public.service_now() nulls first, o.tried_at nulls first, o.created_at) turn
+  where coalesce(turn.leased_until <= public.service_now(), true)
+  order by turn.last_turn limit most
+$function$
+  -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.next_bulks(most integer)
  RETURNS TABLE(workspace_id uuid, id uuid)
  LANGUAGE sql
  STABLE SECURITY DEFINER

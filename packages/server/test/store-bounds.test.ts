@@ -19,6 +19,7 @@ import {
 import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
 import { makeMailedToken, makePerson } from './people.ts'
+import { projectBounds, slug } from './project-bounds.ts'
 import { stopBounds } from './stop-bounds.ts'
 import {
   answerOnce,
@@ -69,10 +70,10 @@ await query(
 )
 
 const roles = ['owner', 'admin', 'member']
-const slug = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
 const environments = ['live', 'test']
 
 const bounds: Record<string, Bound> = {
+  ...projectBounds,
   ...stopBounds,
   api_keys_env: among('env', environments),
   api_keys_lookup_hash_length: bytes('lookup_hash', 32),
@@ -164,15 +165,6 @@ const bounds: Record<string, Bound> = {
   policy_nodes_node_bounds: pattern('node', '^[A-Za-z0-9._:-]{1,128}$'),
   policy_nodes_sees: among('sees', [...environments, 'both']),
   policy_nodes_version: bound('version', ['0', '1000000'], ['-1']),
-  projects_default_rate_limits_bounds: rateLimits('default_rate_limits', false),
-  projects_key_prefix_bounds: pattern('key_prefix', '^[a-z][a-z0-9]{1,15}$'),
-  projects_known_scopes_bounds: bound(
-    'known_scopes',
-    ['null', strings(200), strings(1, repeated(200))],
-    [`'{}'`, strings(201), `'{""}'`, strings(1, repeated(201))],
-  ),
-  projects_name_bounds: length('name', 1, 200, false),
-  projects_slug_bounds: pattern('slug', slug),
   rate_counters_cells: bound(
     'cells',
     [`'[]'`, `rpad('[', 65535) || ']'`],

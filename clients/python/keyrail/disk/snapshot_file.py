@@ -69,7 +69,7 @@ def encode_snapshot(kept: Kept, scope: Scope, times: Times) -> bytes:
         number = 0 if record.limits is None else limits.setdefault(record.limits.text, len(limits))
         records += _RECORD.pack(
             record.digest,
-            record.expires_at,
+            record.end,
             record.used,
             tenants.setdefault(record.tenant.id, len(tenants)),
             scopes.setdefault(record.scopes, len(scopes)),
@@ -175,17 +175,17 @@ def _read_store(
     scopes = [tuple(each) for each in header["scopes"]]
     tenants = header["tenants"]
     for position, packed in enumerate(_RECORD.iter_unpack(records)):
-        digest, expires_at, used, tenant, scope, env_and_limits, _ = packed
+        digest, end, used, tenant, scope, env_and_limits, _ = packed
         env, number = _ENVS.get(env_and_limits & 3), env_and_limits >> 2
         if env is None or tenant >= len(tenants) or scope >= len(scopes) or number >= len(limits):
             return Refusal(False, f"its record {position} is wrong")
-        if not used >= 0 or expires_at != expires_at or used == float("inf"):
+        if not used >= 0 or end != end or used == float("inf"):
             return Refusal(False, f"its record {position} is wrong")
         key_id = others.get(position) or unpack_id(ids[position * _ID_BYTES : (position + 1) * _ID_BYTES])
         text = limits[number]
         meta = labels.keys.get(position, labels.blank)
         own = networks.keys.get(position)
-        key = Key(digest, key_id, tenants[tenant], env, scopes[scope], text or None, expires_at, meta, own)
+        key = Key(digest, key_id, tenants[tenant], env, scopes[scope], text or None, end, meta, own)
         store.upsert(key, int(used))
     for tenant_id, external_id in labels.tenants:
         store.set_tenant(tenant_id, external_id)

@@ -6,6 +6,7 @@ import binascii
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from ..end import end_of
 from ..networks import read_networks
 from ..store import Key
 from ..wire.parse import is_shallow, to_json
@@ -23,6 +24,8 @@ _META_DEPTH_MAX = 32
 SUSPENDED = "suspended"
 #: With it, keys and listed tenants have the networks from which keys may be used.
 CIDR = "cidr"
+#: With it, keys say when they are too old for their project. Without it, they expire then.
+LIFETIME = "lifetime"
 
 
 def read_time(text: Any) -> Optional[float]:
@@ -75,7 +78,7 @@ class Scope(NamedTuple):
     tenant_ids: Tuple[str, ...]
     #: Address of the service. Two installations, one restored from the other, have the same ids.
     service: str
-    features: Tuple[str, ...] = (CIDR, "external_id", "key_meta", SUSPENDED)
+    features: Tuple[str, ...] = (CIDR, "external_id", "key_meta", LIFETIME, SUSPENDED)
 
 
 class KeyNames(NamedTuple):
@@ -157,6 +160,9 @@ def read_key(value: Any, scope: Scope) -> Union[Key, Unreadable]:
     expires_at = float("inf") if end is None else read_time(end)
     if expires_at is None:
         return Unreadable(names, "expires_at")
+    too_old_at = read_time(value["too_old_at"]) if "too_old_at" in value else float("inf")
+    if too_old_at is None:
+        return Unreadable(names, "too_old_at")
     limits = read_limits(value.get("rate_limits"))
     if isinstance(limits, bool):
         return Unreadable(names, "rate_limits")
@@ -170,7 +176,7 @@ def read_key(value: Any, scope: Scope) -> Union[Key, Unreadable]:
         "live" if value["env"] == "live" else "test",
         tuple(value["scopes"]),
         limits,
-        expires_at,
+        end_of(expires_at, too_old_at),
         read_meta(value),
         networks,
     )

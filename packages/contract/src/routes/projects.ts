@@ -56,5 +56,6 @@ export const projectRoutes = declareRoutes({
     description: 'Deletes the project and revokes every key that it has. Its slug is free again.',
     permission: 'projects:write',
     answer: DeletedProject,
+    refusals: ['protected'],
   },
 })

@@ -89,5 +89,6 @@ export const tenantRoutes = declareRoutes({
       'Deletes the tenant, revokes all of its keys and ends its embed tokens. Its `external_id` is free again.',
     permission: 'tenants:write',
     answer: DeletedTenant,
+    refusals: ['protected'],
   },
 })

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import type { ErrorCode } from '../errors.ts'
 import { Type } from '../schema.ts'
 import { Env, nullable, oneOf, resource, StoredName, strictObject, Timestamp, Uuid } from '../shared.ts'
+import { HygieneDays, KeyHygiene } from './keys.ts'
 
 /** How many keys a call names by their ids, and how many change in one transaction. */
 export const bulkIdsMax = 200
@@ -21,6 +22,8 @@ export const KeyFilter = strictObject(
       ...Timestamp,
       description: 'Last used before this time, or created before it and never used.',
     }),
+    hygiene: Type.Optional(KeyHygiene),
+    days: Type.Optional(HygieneDays),
     name: Type.Optional({ ...StoredName, description: 'Exactly this name, as `name` of the list.' }),
   },
   { minProperties: 1 },

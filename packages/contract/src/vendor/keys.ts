@@ -64,6 +64,20 @@ export const KeyStatus = oneOf(['active', 'expiring', 'disabled', 'expired', 're
 })
 export type KeyStatus = Static<typeof KeyStatus>
 
+/** What keys should be looked after for. */
+export const KeyHygiene = oneOf(['never_expires', 'expiring', 'unused', 'idle', 'too_old'], {
+  description:
+    'Active keys, not paused. `never_expires`: without an end, the first made first. `expiring`: ends within `days` (14), the next first. `idle`: not used for `days` (90), nor made in these, the longest first; `unused`: of these, the never used. `too_old`: older than `max_key_lifetime_days` of their project, the first made first; needs `project_id`. Not with `q`, `status`, `name` and `include_revoked`.',
+})
+export type KeyHygiene = Static<typeof KeyHygiene>
+/** What `days` is without a number. */
+export const hygieneDays = { expiring: 14, unused: 90, idle: 90 } as const
+export const HygieneDays = Type.Integer({
+  minimum: 1,
+  maximum: 3_650,
+  description: 'With `hygiene=expiring`, `unused` or `idle`.',
+})
+
 export const KeyList = Type.Object(
   {
     project_id: Type.Optional(Uuid),
@@ -73,6 +87,8 @@ export const KeyList = Type.Object(
     include_revoked: Type.Optional(BooleanText),
     q: searchText('the `name` or the `display_prefix`'),
     status: Type.Optional(KeyStatus),
+    hygiene: Type.Optional(KeyHygiene),
+    days: Type.Optional(HygieneDays),
     ...paging(),
   },
   oneTenantAtMost,

@@ -44,6 +44,14 @@ export const KeyExample = strictObject({
 export type KeyExample = Static<typeof KeyExample>
 export const KeyExamples = attention(KeyExample)
 
+/** Keys of a project that are older than it allows. */
+export const TooOldKeys = strictObject({
+  project_id: Uuid,
+  count: Type.Integer({ minimum: 1, maximum: attentionMax }),
+  capped: Capped,
+})
+export type TooOldKeys = Static<typeof TooOldKeys>
+
 export const NodeExample = strictObject({
   project_id: Uuid,
   node: NodeId,
@@ -83,6 +91,10 @@ export const Overview = strictObject({
       expiring_keys: KeyExamples,
       unused_keys: KeyExamples,
       endless_keys: KeyExamples,
+      too_old_keys: Type.Array(TooOldKeys, {
+        maxItems: examplesMax,
+        description: 'Keys older than `max_key_lifetime_days` of their project, the project with most first.',
+      }),
       nodes_behind: attention(NodeExample),
       nodes_full: attention(FullNodeExample),
       unverified_address: Type.Boolean({

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { TenantNetworks } from '../networks.ts'
 import { Type } from '../schema.ts'
 import {
+  DeleteProtection,
   deleted,
   ExternalId,
   idsOrSearch,
@@ -26,6 +27,7 @@ export const TenantCreate = strictObject({
   name: Type.Optional(Name),
   meta: Type.Optional(Meta),
   allowed_cidrs: Type.Optional(TenantNetworks),
+  delete_protection: Type.Optional(DeleteProtection),
 })
 export type TenantCreate = Static<typeof TenantCreate>
 
@@ -33,6 +35,7 @@ export const TenantUpdate = strictObject({
   name: Type.Optional(nullable(Name)),
   meta: Type.Optional(Meta),
   allowed_cidrs: Type.Optional(TenantNetworks),
+  delete_protection: Type.Optional(DeleteProtection),
 })
 export type TenantUpdate = Static<typeof TenantUpdate>
 
@@ -46,6 +49,7 @@ const fields = {
     description: 'Since when all of its keys are refused. Null: it is not suspended.',
   }),
   suspended_reason: nullable(Type.String()),
+  delete_protection: DeleteProtection,
   updated_at: Timestamp,
 }
 export const Tenant = resource('tenant', fields)

@@ -8,6 +8,9 @@ export const SUSPENDED = 'suspended'
 /** With it, answers have the networks of keys and tenants, and the keys that have any. Every node asks for it. */
 export const CIDR = 'cidr'
 
+/** With it, keys say when they are too old for their project. Otherwise they expire at that time. Every node asks for it. */
+export const LIFETIME = 'lifetime'
+
 /** A tenant of an answer whose features list `suspended` or `cidr`. Undefined members: the service does not say. */
 export interface ListedTenant {
   tenantId: string

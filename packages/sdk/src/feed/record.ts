@@ -3,7 +3,7 @@ import { Networks } from '../store/networks.ts'
 import { readRateLimits } from '../store/rate-limits.ts'
 import type { StoredKey } from '../store/records.ts'
 import { readKeyLabel } from './label.ts'
-import { CIDR, SUSPENDED } from './listed.ts'
+import { CIDR, LIFETIME, SUSPENDED } from './listed.ts'
 import { isObject, isText, type Json, readTime } from './values.ts'
 
 /** Which keys a node asks for. Every answer must match it. */
@@ -20,7 +20,7 @@ export interface Scope {
 
 /** Whether the node asks for what stands in verdicts beside the key: all features but those by which keys are refused. */
 export const hasLabels = ({ features = [] }: Scope): boolean =>
-  features.some(name => name !== SUSPENDED && name !== CIDR)
+  features.some(name => name !== SUSPENDED && name !== CIDR && name !== LIFETIME)
 
 /** The id and digest of a key. One of them may be unreadable. */
 export interface KeyNames {
@@ -41,7 +41,7 @@ export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable
   if (!isObject(value)) return unreadable(names, 'it is not an object')
   if (keyId === undefined) return unreadable(names, 'key_id')
   if (digest === undefined) return unreadable(names, 'lookup_hash')
-  const { tenant_id, env, scopes, expires_at, rate_limits, allowed_cidrs } = value
+  const { tenant_id, env, scopes, expires_at, too_old_at, rate_limits, allowed_cidrs } = value
   if (!isText(tenant_id)) return unreadable(names, 'tenant_id')
   if (scope.tenantIds.length > 0 && !scope.tenantIds.includes(tenant_id))
     return unreadable(names, 'tenant_id, which was not asked for')
@@ -50,6 +50,8 @@ export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable
   if (!isTexts(scopes)) return unreadable(names, 'scopes')
   const expiresAt = expires_at === null ? Number.POSITIVE_INFINITY : readTime(expires_at)
   if (Number.isNaN(expiresAt)) return unreadable(names, 'expires_at')
+  const tooOldAt = too_old_at === undefined ? Number.POSITIVE_INFINITY : readTime(too_old_at)
+  if (Number.isNaN(tooOldAt)) return unreadable(names, 'too_old_at')
   const rateLimits = readRateLimits(rate_limits)
   if (rateLimits === null) return unreadable(names, 'rate_limits')
   const networks = allowed_cidrs === undefined ? undefined : Networks.read(allowed_cidrs)
@@ -62,6 +64,7 @@ export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable
     scopes,
     rateLimits,
     expiresAt,
+    tooOldAt,
     networks,
   }
   return hasLabels(scope) ? { ...record, label: readKeyLabel(value) } : record

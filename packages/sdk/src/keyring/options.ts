@@ -1,4 +1,4 @@
-import { CIDR, SUSPENDED } from '../feed/listed.ts'
+import { CIDR, LIFETIME, SUSPENDED } from '../feed/listed.ts'
 import { KEY_BYTES } from '../feed/quota.ts'
 import type { Scope } from '../feed/record.ts'
 import {
@@ -206,7 +206,7 @@ function readFeatures(options: KeyringOptions): string[] {
   const chosen = (Object.keys(featureOf) as (keyof typeof featureOf)[])
     .filter(name => readBoolean(name, options[name] ?? ours.has(name)))
     .map(name => featureOf[name])
-  return [CIDR, ...chosen, SUSPENDED]
+  return [CIDR, ...chosen, LIFETIME, SUSPENDED].toSorted()
 }
 
 function readTenantIds(value: unknown): string[] {

@@ -26,6 +26,7 @@ test('every refusal has its status, its challenge and its code', () => {
     disabled_key: invalid,
     suspended_tenant: invalid,
     expired_key: invalid,
+    too_old: invalid,
     ip_unknown: [403, 'no challenge'],
     ip_not_allowed: [403, 'no challenge'],
     insufficient_scope: [403, 'Bearer error="insufficient_scope"'],

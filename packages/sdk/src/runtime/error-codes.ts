@@ -58,6 +58,7 @@ export type KeyrailErrorCode =
   | 'workspace_limit_reached'
   | 'last_owner'
   | 'key_not_active'
+  | 'protected'
   | 'count_changed'
   | 'key_limit_reached'
   | 'counter_limit_reached'

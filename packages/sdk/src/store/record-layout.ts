@@ -4,7 +4,7 @@ import type { Shared } from './shared-list.ts'
  * Words of 32 bits in a record. These 64 bytes are one line of the processor's cache, which is all that a verification reads:
  *
  *     word 0–7    digest
- *     word 8–9    expiry, as a double
+ *     word 8–9    end (`end.ts`), as a double
  *     word 10–11  stamp of the last use, as a double; 0 if the slot is free
  *     word 12     number of the tenant id in `shared.tenants`
  *     word 13     number of the scopes in `shared.scopes`
@@ -19,7 +19,7 @@ export const RECORD_WORDS = 16
 export const RECORD_DOUBLES = RECORD_WORDS / 2
 export const DIGEST_WORDS = 8
 /** In doubles from the start of the record. */
-export const EXPIRES_AT = 4
+export const END = 4
 export const USED = 5
 /** In words from the start of the record. */
 export const TENANT = 12

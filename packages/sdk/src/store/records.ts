@@ -1,14 +1,15 @@
 import { digestWord } from '../runtime/digest.ts'
+import { endOf } from './end.ts'
 import { ID_WORDS, KeyIds } from './key-ids.ts'
 import type { KeyLabel } from './labels.ts'
 import type { Networks } from './networks.ts'
 import type { RateLimit } from './rate-limits.ts'
 import {
   DIGEST_WORDS,
+  END,
   ENV_AND_LIMITS,
   ENV_BITS,
   ENV_MASK,
-  EXPIRES_AT,
   envAndLimits,
   LIVE,
   NETWORKS,
@@ -32,6 +33,8 @@ export interface StoredKey {
   rateLimits: readonly RateLimit[] | undefined
   /** Milliseconds since the epoch; Infinity if the key never expires. */
   expiresAt: number
+  /** When the key is too old for its project, likewise. Undefined: never. */
+  tooOldAt?: number | undefined
   /** Undefined: those of the tenant. */
   networks?: Networks | undefined
   /** Set if the node asks for names or `meta`. */
@@ -86,7 +89,7 @@ export class Records {
     const { tenants, scopes, limits, networks } = this.shared
     const word = slot * RECORD_WORDS
     const limitsNumber = key.rateLimits === undefined ? 0 : limits.add(key.rateLimits)
-    this.#doubles[slot * RECORD_DOUBLES + EXPIRES_AT] = key.expiresAt
+    this.#doubles[slot * RECORD_DOUBLES + END] = endOf(key.expiresAt, key.tooOldAt)
     this.#doubles[slot * RECORD_DOUBLES + USED] = used
     this.#words[word + TENANT] = tenants.add(key.tenantId)
     this.#words[word + SCOPES] = scopes.add(key.scopes)
@@ -171,9 +174,9 @@ export class Records {
     return number === 0 ? undefined : this.shared.networks.get(number - 1)
   }
 
-  /** Milliseconds since the epoch; Infinity if the key never expires. */
-  expiresAt(slot: number): number {
-    return this.#doubles[slot * RECORD_DOUBLES + EXPIRES_AT] as number
+  /** As `end.ts` writes it. */
+  end(slot: number): number {
+    return this.#doubles[slot * RECORD_DOUBLES + END] as number
   }
 
   /** The stamp of the last use; 0 if the slot is free. */

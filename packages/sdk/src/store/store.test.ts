@@ -80,7 +80,7 @@ function read({ records }: Store, slot: number): StoredKey {
     digest: digests.find(digest => records.hasDigest(slot, digest)) ?? 'none',
     scopes: records.scopes(slot),
     rateLimits: records.rateLimits(slot),
-    expiresAt: records.expiresAt(slot),
+    expiresAt: records.end(slot),
   }
 }
 

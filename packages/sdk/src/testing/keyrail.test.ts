@@ -35,6 +35,7 @@ test('a test keyring gives every verdict that production knows', () => {
     disabled_key: ended('disabled'),
     suspended_tenant: ended('suspended'),
     expired_key: keyring.verify(keyring.issue({ expiresAt: 1 }).key).code,
+    too_old: keyring.verify(keyring.issue({ tooOldAt: 1 }).key).code,
     ip_unknown: keyring.verify(near.key).code,
     ip_not_allowed: keyring.verify(near.key, { ip: '198.51.100.1' }).code,
     insufficient_scope: keyring.verify(key, { scopes: ['a'] }).code,

@@ -21,6 +21,8 @@ export interface TestKeyOptions {
   rateLimits?: readonly RateLimit[] | undefined
   /** Milliseconds since the epoch. Default: never. */
   expiresAt?: number | undefined
+  /** When the key is too old for its project, in milliseconds since the epoch. Default: never. */
+  tooOldAt?: number | undefined
   /** In verdicts of a keyring with `labels` or `names`. */
   keyName?: string | undefined
   tenantName?: string | undefined
@@ -109,7 +111,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
   const verify = createVerify(served, { env, cachedTtlMs: LATE, clock })
 
   function issue(given: TestKeyOptions = {}): TestKey {
-    const { env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], expiresAt, allowedCidrs } = given
+    const { env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], allowedCidrs } = given
     for (const [at, { limit, windowMs }] of rateLimits.entries()) {
       readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
       readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
@@ -131,7 +133,8 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
       digest: digestOf(key),
       scopes: [...scopes],
       rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
-      expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+      expiresAt: whole(given.expiresAt),
+      tooOldAt: whole(given.tooOldAt),
       networks: allowedCidrs && readCidrs(allowedCidrs),
       label,
     })
@@ -217,3 +220,6 @@ function statsOf(
     holdSeconds: 0,
   }
 }
+
+/** Whole milliseconds, as those of the service. Undefined: never. */
+const whole = (time = Number.POSITIVE_INFINITY): number => Math.floor(time)

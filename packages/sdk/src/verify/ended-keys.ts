@@ -1,6 +1,6 @@
 import { refusalsByCause } from '@keyrail/contract/verdicts'
 import type { Records } from '../store/records.ts'
-import { type Refused, refused } from './verdict.ts'
+import { type Refused, refusalAfter, refused } from './verdict.ts'
 
 /** About 100 bytes each, so 1 MB at most. */
 const KEYS_MAX = 10_000
@@ -32,13 +32,13 @@ export class EndedKeys {
   }
 
   /**
-   * Records a key that is about to be removed. If it was past its expiry at that time it has expired; otherwise it was
-   * revoked.
+   * Records a key that is about to be removed. If it was past its end at that time, that is why; otherwise it was revoked.
    *
    * @param at when the service ended it, in milliseconds since the epoch by the service's clock
    */
   add(records: Records, slot: number, at: number): void {
-    this.#set(records.digest(slot), records.expiresAt(slot) > at ? refused.revoked_key : refused.expired_key)
+    const end = records.end(slot)
+    this.#set(records.digest(slot), end > at ? refused.revoked_key : refusalAfter(end))
   }
 
   /** Records the cause that the service gave. With an unknown cause, the key is just unknown. */

@@ -17,6 +17,7 @@ const reasons = [
   'disabled_key',
   'suspended_tenant',
   'expired_key',
+  'too_old',
   'ip_unknown',
   'ip_not_allowed',
   'insufficient_scope',

@@ -1,4 +1,5 @@
 import { keyRefusals } from '@keyrail/contract/verdicts'
+import { isByAge } from '../store/end.ts'
 import type { Whose } from '../store/labels.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 
@@ -19,7 +20,7 @@ export interface Valid extends Whose {
   tenantId: string
   env: 'live' | 'test'
   scopes: readonly string[]
-  /** Milliseconds since the epoch; null if the key never expires. */
+  /** When the key expires or is too old, in milliseconds since the epoch; null if it never ends. */
   expiresAt: number | null
   /** The limits of the key; absent if it has none. */
   rateLimits?: readonly RateLimit[]
@@ -45,3 +46,6 @@ export const refused: { readonly [Code in RefusalCode]: Refused } = Object.freez
     ]),
   ) as Record<RefusalCode, Refused>,
 )
+
+/** Why a key is refused after its end, as its record has it. */
+export const refusalAfter = (end: number): Refused => (isByAge(end) ? refused.too_old : refused.expired_key)

@@ -248,6 +248,8 @@ test('of several reasons the first in the list of refusals is the verdict', () =
   }
   judge(key, { scopes: ['none'] })
   time.wall = NOW - 1
+  add(key, { tooOldAt: NOW - 1, networks: Networks.read(['203.0.113.0/24']) })
+  judge(key, { scopes: ['none'] })
   add(key, { expiresAt: NOW, networks: Networks.read(['203.0.113.0/24']) })
   judge(key, { scopes: ['none'] })
   judge(key, { scopes: ['none'], ip: '198.51.100.1' })

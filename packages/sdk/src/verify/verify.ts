@@ -3,12 +3,13 @@
 import type { Clock } from '../runtime/clock.ts'
 import { digestOf } from '../runtime/digest.ts'
 import { catchLater } from '../runtime/reports.ts'
+import { shownEnd } from '../store/end.ts'
 import type { Networks } from '../store/networks.ts'
 import type { Records } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedKeys } from './ended-keys.ts'
 import { readKeyForm } from './token.ts'
-import { type Refused, refused, type Valid, type Verdict } from './verdict.ts'
+import { type Refused, refusalAfter, refused, type Valid, type Verdict } from './verdict.ts'
 
 /** What a verification requires beyond a valid key. */
 export interface Requirements {
@@ -87,8 +88,8 @@ export function createVerify(
     // Where no tenant is suspended, no id is read.
     if (store.suspended.size !== 0 && store.suspended.has(records.tenantId(slot)))
       return refused.suspended_tenant
-    const expiresAt = records.expiresAt(slot)
-    if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
+    const end = records.end(slot)
+    if (end !== NEVER && !(clock.wall(now) < end)) return refusalAfter(end)
     const networks = store.networksOf(slot)
     if (networks !== undefined) {
       const why = refusalAt(networks, requirements)
@@ -156,8 +157,7 @@ function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Val
   const tenantId = records.tenantId(slot)
   const scopes = records.scopes(slot)
   const rateLimits = records.rateLimits(slot)
-  const end = records.expiresAt(slot)
-  const expiresAt = end === NEVER ? null : end
+  const expiresAt = shownEnd(records.end(slot))
   if (rateLimits === undefined) return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt }
   return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt, rateLimits }
 }

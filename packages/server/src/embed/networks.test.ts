@@ -26,7 +26,7 @@ test('a token with network:write changes the networks of keys and of the tenant'
   assert.deepEqual([key.status, key.body.allowed_cidrs], [200, office])
   const tenant = await call(token, 'PATCH', 'tenant', { allowed_cidrs: ['203.0.113.0/24', '203.0.113.0/24'] })
   const stored = (await ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })).body
-  const { meta: _, suspended_at: __, suspended_reason: ___, ...shown } = stored
+  const { meta: _, suspended_at: __, suspended_reason: ___, delete_protection: ____, ...shown } = stored
   assert.deepEqual([tenant.status, tenant.body], [200, shown])
   assert.deepEqual([shown.allowed_cidrs, await canOf(token)], [office, [true, true, office]])
   const listed = (await call(token, 'GET', 'keys')).body.data

@@ -1,7 +1,9 @@
 import type { ExplainedRefusal, Reason } from '@keyrail/contract/vendor/explain'
 import type { KeyFacts } from '../keys/facts.ts'
+import { lifetimeEnd } from '../lifecycle/lifetime.ts'
+import { outlives } from '../lifecycle/overlap.ts'
 import { envOfKey, secretKeyPrefix } from '../platform/crypto/token.ts'
-import { iso } from '../platform/time.ts'
+import { iso, millisOrNull } from '../platform/time.ts'
 import type { Judged, Limit } from './judged.ts'
 import { networkReasons } from './network-reasons.ts'
 
@@ -39,7 +41,7 @@ export function reasonsOf(judged: Judged): Reason[] {
     revocation(facts, asOf),
     pause(facts, asOf),
     suspension(facts, asOf),
-    expiry(facts, asOf ?? facts.now),
+    ...ends(facts, asOf ?? facts.now),
     ...networkReasons(judged),
     scope(judged),
     limit(judged),
@@ -91,6 +93,15 @@ function suspension({ suspended_at, suspended_reason }: KeyFacts, asOf: Date | n
     : reason('suspended_tenant', true, `The tenant was suspended ${when}`)
 }
 
+/** The one that comes first is the verdict. */
+function ends(facts: KeyFacts, at: Date): Reason[] {
+  const { created_at, expires_at, max_key_lifetime_days: days } = facts
+  const [expires, agesOut] = [expiry(facts, at), age(facts, at)]
+  return outlives(millisOrNull(expires_at), lifetimeEnd(created_at.getTime(), days))
+    ? [agesOut, expires]
+    : [expires, agesOut]
+}
+
 function expiry({ expires_at, overlap_ends_at, rotated_to }: KeyFacts, at: Date): Reason {
   if (expires_at === null) return reason('expired_key', false, 'The key never expires.')
   const isOverlap = overlap_ends_at !== null && rotated_to !== null
@@ -98,6 +109,20 @@ function expiry({ expires_at, overlap_ends_at, rotated_to }: KeyFacts, at: Date)
   return expires_at <= at
     ? reason('expired_key', true, `The key expired at ${iso(expires_at)}${why}.`)
     : reason('expired_key', false, `The key expires at ${iso(expires_at)}${why}.`)
+}
+
+function age(
+  { created_at, max_key_lifetime_days: days, lifetime, project_name }: KeyFacts,
+  at: Date,
+): Reason {
+  const end = lifetimeEnd(created_at.getTime(), days)
+  if (end === null) return reason('too_old', false, 'The project accepts keys of any age.')
+  const rule = `The project "${project_name}" allows ${days} day${days === 1 ? '' : 's'}`
+  const until = `${rule}, and so this key until ${iso(new Date(end))}`
+  if (end > at.getTime()) return reason('too_old', false, `${until}.`)
+  return lifetime === 'refuse'
+    ? reason('too_old', true, `${until}. It refuses older keys.`)
+    : reason('too_old', false, `${until}. It reports older keys, and accepts them.`)
 }
 
 function scope({ facts, scopes }: Judged): Reason {

@@ -17,6 +17,7 @@ import { awaitFleet } from '../policy/propagation.ts'
 import { readRevokedKey, revokeKeyRow } from './end-sql.ts'
 import { findTenantId } from './find-tenant.ts'
 import { assertKnownScopes } from './known-scopes.ts'
+import { assertEndWithin } from './lifetime.ts'
 import type { IssueNeeds, KeyNeeds, RevokeNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
 import { assertQuotaToRevive } from './quota.ts'
@@ -32,7 +33,12 @@ export async function getKey(db: Db, principal: VendorPrincipal, id: string): Pr
 }
 
 export async function listKeysPage({ deps, db, principal }: Caller<KeyNeeds>, query: KeyList) {
-  if (query.q !== undefined || query.status !== undefined) {
+  if (
+    query.q !== undefined ||
+    query.status !== undefined ||
+    query.hygiene !== undefined ||
+    query.days !== undefined
+  ) {
     return await searchKeysPage({ deps, db, principal }, query)
   }
   const { cursors } = deps
@@ -94,7 +100,7 @@ export async function updateFound(
   const [living, locked, project] = await Promise.all([
     lockPolicyHeads(tx, [found.project_id]),
     lockKey(tx, found.id),
-    body.scopes === undefined ? null : findKeyProject(tx, found.project_id),
+    body.scopes === undefined && body.expires_at === undefined ? null : findKeyProject(tx, found.project_id),
   ])
   const row = locked ?? found
   if (project !== null && body.scopes !== undefined) assertKnownScopes(project, body.scopes, row.scopes)
@@ -117,6 +123,7 @@ export async function updateFound(
     updated_at: new Date(at),
   }
   if (body.expires_at !== undefined) assertMayEnd(next.expires_at, row, mayExtend)
+  if (body.expires_at !== undefined && project !== null) assertEndWithin(project, row, next.expires_at)
   assertMayLive?.(row, next.expires_at)
   const changes = changesOf(toKey(stored), toKey(next))
   if (Object.keys(changes).length === 0) return toKey(stored)

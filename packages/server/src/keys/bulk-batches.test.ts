@@ -5,6 +5,7 @@ import { bulkStage } from '../../test/bulk-stage.ts'
 import { askFeed } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor, type Vendor } from '../../test/vendor.ts'
+import { sql } from '../platform/db/connection.ts'
 import { changeNextBatch } from './bulks.ts'
 import { keys } from './room.ts'
 
@@ -151,4 +152,53 @@ test('a record of an operation is deleted seven days after its end', async () =>
   ])
   await prune()
   assert.equal((await ask('GET', `/v1/keys/bulk/${body.id}`, { token: vendor.live })).status, 404)
+})
+
+test('an operation keeps the rule of when it began, and the release before never gets it', async () => {
+  const vendor = await makeVendor(harness)
+  const day = 86_400_000
+  await fill(vendor, 251, clock.now() - 50 * day)
+  const [{ id: kept }] = await query(
+    'select max(id::text)::uuid as id from api_keys where workspace_id = $1',
+    [vendor.workspaceId],
+  )
+  await query(`update api_keys set created_at = created_at + interval '30 days' where id = $1`, [kept])
+  const rule = (days: number) =>
+    ask('PATCH', `/v1/projects/${vendor.projectId}`, {
+      token: vendor.live,
+      body: { max_key_lifetime_days: days },
+    })
+  await rule(40)
+  const filter = { project_id: vendor.projectId, hygiene: 'too_old' }
+  const paused = await change(vendor, 'disable', { filter, expect: 250 })
+  assert.equal((await done(vendor, paused.body.id))?.done, 250)
+  const [{ filter: stored }] = await query('select filter from bulk_operations where id = $1', [
+    paused.body.id,
+  ])
+  assert.deepEqual(stored, { ...filter, days: 40 })
+  await rule(10)
+
+  await query('update api_keys set disabled_at = null, disabled_by = null where workspace_id = $1', [
+    vendor.workspaceId,
+  ])
+  const id = randomUUID()
+  await query(
+    `insert into bulk_operations (workspace_id, id, action, actor_type, actor_id, envs, filter, matched, created_at,
+       leased_until)
+     values ($1, $2, 'revoke', 'secret_key', $3, '{live}', $4, 250, to_timestamp($5::bigint / 1000.0),
+       service_now() + interval '1 hour')`,
+    [vendor.workspaceId, id, vendor.liveId, JSON.stringify(stored), clock.now()],
+  )
+  await harness.db.inWorkspace(vendor.workspaceId, async tx => {
+    // Until the commit, no process takes the operation up.
+    tx.send(sql('test.release', 'update bulk_operations set leased_until = null where id = $1'), [id])
+    const idsOf = async (name: string) =>
+      (await tx.query<{ id: string }>(sql(`test.${name}`, `select id from ${name}(20)`), [])).map(
+        row => row.id,
+      )
+    assert.deepEqual([await idsOf('next_bulk_operations'), await idsOf('next_bulks')], [[], [id]])
+  })
+  await deps.bulks.resume()
+  assert.equal((await done(vendor, id))?.done, 250)
+  assert.equal((await get(vendor, kept)).revoked_at, null)
 })

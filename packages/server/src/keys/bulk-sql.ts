@@ -123,7 +123,7 @@ export async function lockRunning(tx: Tx): Promise<number> {
   return row?.running ?? 0
 }
 
-const next = sql('bulk.next', 'select workspace_id, id from next_bulk_operations($1)')
+const next = sql('bulk.next', 'select workspace_id, id from next_bulks($1)')
 export interface UndoneBulk {
   workspaceId: string
   id: string

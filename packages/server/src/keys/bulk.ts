@@ -20,7 +20,9 @@ import { type BulkRow, findBulk, insertBulk, lockRunning, toBulk } from './bulk-
 import { awaitPlaces } from './bulk-wait.ts'
 import { batchMax } from './bulks.ts'
 import { countKeys, findKeyIds, type KeyChoice } from './filter-sql.ts'
+import { readHygiene } from './hygiene-sql.ts'
 import type { KeyNeeds } from './needs.ts'
+import { findKeyProject } from './project-sql.ts'
 import { prepareWalks } from './search-sql.ts'
 
 /** How many operations of a workspace run at once. */
@@ -34,7 +36,7 @@ export async function countMatches(
 ): Promise<KeyCount> {
   takeTurn(deps, principal)
   const sight = sightOf(principal)
-  assertSeesEnv(sight, filter)
+  assertFilter(sight, filter)
   const { count } = await db.inWorkspace(principal.workspaceId, tx => {
     prepareWalks(tx)
     return countKeys(tx, { action, filter: lowerIds(filter), ...sight, until: null })
@@ -97,7 +99,7 @@ async function accept(
   const { type: actor_type, id: actor_id } = actorOf(principal)
   const { envs, projectIds } = sightOf(principal)
   const filter = given === undefined ? null : lowerIds(given)
-  if (filter !== null) assertSeesEnv({ envs }, filter)
+  if (filter !== null) assertFilter({ envs }, filter)
   const begun: BulkRow = {
     id: deps.makeId(),
     action,
@@ -124,6 +126,7 @@ async function accept(
       ? // A key that was counted is part of it, also where the clock of its process is ahead.
         await beginRunning(tx, {
           ...begun,
+          filter: filter && (await withDays(tx, filter)),
           matched,
           created_at: newest !== null && newest > at ? newest : at,
         })
@@ -144,8 +147,10 @@ const lowerIds = (filter: KeyChoice['filter']): KeyChoice['filter'] => ({
   ...(filter.tenant_id !== undefined && { tenant_id: filter.tenant_id.toLowerCase() }),
 })
 
-/** @throws {Refusal} `env_mismatch`, as for a new key. */
-function assertSeesEnv({ envs }: Pick<Sight, 'envs'>, { env }: KeyChoice['filter']): void {
+/** @throws {Refusal} `env_mismatch`, as for a new key; `validation_failed` for fields that do not go together. */
+function assertFilter({ envs }: Pick<Sight, 'envs'>, filter: KeyChoice['filter']): void {
+  readHygiene(filter, 'filter.')
+  const { env } = filter
   if (env !== undefined && !envs.includes(env)) throw new Refusal('env_mismatch')
 }
 
@@ -189,6 +194,13 @@ async function changeAtOnce(
     ...ended,
     ...(isSeen && { envs: [...seen.envs], project_ids: [...seen.projectIds] }),
   }
+}
+
+/** With the days that the project allows now, also where the rule changes while the operation runs. */
+async function withDays(tx: Tx, filter: KeyChoice['filter']): Promise<KeyChoice['filter']> {
+  if (filter.hygiene !== 'too_old' || filter.project_id === undefined) return filter
+  const days = (await findKeyProject(tx, filter.project_id))?.max_key_lifetime_days
+  return days == null ? filter : { ...filter, days }
 }
 
 /** @throws {Refusal} `too_many_requests` when as many run as a workspace may have. */

@@ -7,6 +7,7 @@ const factsOf = (name: string, key: string) =>
     `keys.${name}`,
     `select k.*, service_now() as now, t.external_id as tenant_external_id, t.name as tenant_name,
        t.suspended_at, t.suspended_reason, t.allowed_cidrs as tenant_cidrs, p.name as project_name,
+       p.max_key_lifetime_days, p.lifetime,
        coalesce(k.rate_limits, p.default_rate_limits) as limits
      from (select ${keyColumns} from api_keys where workspace_id = $1 and ${key}
        and env = any($3::text[]) and ($4::uuid[] is null or project_id = any($4))) k

@@ -1,4 +1,5 @@
 import type { RateLimit } from '@keyrail/contract/shared'
+import type { Lifetime } from '@keyrail/contract/vendor/projects'
 import type { Sight } from '../gate/principal.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import { factsByDigest, factsById } from './facts-sql.ts'
@@ -15,6 +16,9 @@ export interface KeyFacts extends KeyRow {
   /** The networks of keys without their own. Empty: any. */
   tenant_cidrs: string[]
   project_name: string
+  /** How old a key of the project may become; null: any age. */
+  max_key_lifetime_days: number | null
+  lifetime: Lifetime
   /** The key's own limits, or those of the project. */
   limits: RateLimit[]
 }

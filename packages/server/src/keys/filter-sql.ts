@@ -4,6 +4,7 @@ import { isActiveKeySql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { dateOrNull } from '../platform/time.ts'
+import { hygieneOf, hygieneSql } from './hygiene-sql.ts'
 import type { KeyRow } from './rows.ts'
 
 /** The keys that a filter finds for an action: those that the caller can see, and on which the action does something. */
@@ -52,8 +53,15 @@ function conditionsOf(
     // The index has when a key was used at the earliest, up to a week before its last use; the second condition is exact.
     add('u', `revoked_at is null and idle_since < ${time} and coalesce(last_used_at, created_at) < ${time}`)
   }
-  if (until !== null) {
-    const time = mark(until)
+  const time = until === null ? null : mark(until)
+  const hygiene = hygieneOf(filter)
+  // What a running operation finds was so when it began: a rule that changes meanwhile changes no further key.
+  if (hygiene !== null)
+    add(
+      `h.${hygiene.hygiene}${hygiene.days === null ? '' : '.d'}`,
+      hygieneSql(hygiene, mark, time === null ? undefined : `${time}::timestamptz`),
+    )
+  if (time !== null) {
     // Keys that are made, or paused, after the operation began are not part of it.
     add('l', `created_at <= ${time}${action === 'enable' ? ` and disabled_at <= ${time}` : ''}`)
   }

@@ -8,15 +8,16 @@ import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.t
 import type { Tx } from '../platform/db/transaction.ts'
 import { readNetworks } from '../platform/network/read-networks.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
+import { iso, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
 import { findTenantId } from './find-tenant.ts'
 import { assertKnownScopes } from './known-scopes.ts'
+import { endOfNewKey, endOfSuccessor } from './lifetime.ts'
 import type { IssueNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
 import { assertEmbedQuota, assertQuota } from './quota.ts'
 import { toNewKey, toTarget } from './resource.ts'
-import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
+import type { JudgedKeyRow, NewKey } from './rows.ts'
 import { countActiveKeys, endOverlap, findKey, holdTenant, insertKey, lockKey } from './sql.ts'
 
 /** Issues a key. Only this response contains the key itself. */
@@ -84,7 +85,7 @@ export async function issueKey(deps: IssueNeeds, tx: Tx, issuer: Issuer, body: K
     meta: body.meta ?? {},
     rate_limits: body.rate_limits ?? null,
     allowed_cidrs: networks,
-    expires_at: dateOrNull(body.expires_at),
+    expires_at: endOfNewKey(project, at, body.expires_at),
     rotated_from: null,
     made_by,
   })
@@ -149,7 +150,7 @@ export async function issueSuccessor(
     meta: row.meta,
     rate_limits: row.rate_limits,
     allowed_cidrs: row.allowed_cidrs,
-    expires_at: endsWithOverlap(row) ? row.original_expires_at : row.expires_at,
+    expires_at: endOfSuccessor(project, at, row),
     rotated_from: row.id,
     is_embedded: issuer.isEmbedded,
     made_by: makerIdOf(issuer),
@@ -210,9 +211,5 @@ function drawKey(
   }
   return { key, row }
 }
-
-/** Whether the expiry is the end of an overlap, not a setting. A PATCH may have set an earlier expiry since. */
-const endsWithOverlap = ({ expires_at, overlap_ends_at }: KeyRow) =>
-  overlap_ends_at !== null && overlap_ends_at.getTime() === expires_at?.getTime()
 
 const withoutSecret = ({ key: _, ...rest }: CreatedKey) => rest

@@ -1,16 +1,16 @@
 import { sql } from '../platform/db/connection.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
-import type { ScopeRules } from './rows.ts'
+import type { ProjectRules } from './rows.ts'
 
 /** The columns of a project that its keys need: the list of known scopes is read only if the project refuses other scopes. */
-export interface KeyProject extends ScopeRules {
+export interface KeyProject extends ProjectRules {
   id: string
   key_prefix: string
 }
 const findProjectStatement = sql(
   'keys.find_project',
   `select id, key_prefix, case when strict_scopes then known_scopes end as known_scopes, strict_scopes,
-     deleted_at is not null as is_deleted
+     max_key_lifetime_days, deleted_at is not null as is_deleted
    from projects where workspace_id = $1 and id = $2`,
 )
 export async function findKeyProject(tx: Tx, id: string): Promise<KeyProject | null> {

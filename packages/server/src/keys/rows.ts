@@ -55,6 +55,12 @@ export interface KeyPlace extends Pick<KeyRow, 'tenant_id' | 'project_id' | 'env
   is_embedded: boolean
 }
 
+/** What a project allows its keys. */
+export interface ProjectRules extends ScopeRules {
+  /** Null: any. */
+  max_key_lifetime_days: number | null
+}
+
 /** What a project says about the scopes of its keys. */
 export interface ScopeRules {
   /** Null: the project has no list. */

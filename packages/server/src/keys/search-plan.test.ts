@@ -34,6 +34,7 @@ const all: KeyWalk = {
   env: 'live',
   isRevoked: false,
   status: null,
+  hygiene: null,
   range: null,
   id: null,
   projectIds: null,

@@ -8,11 +8,21 @@ import type { Listed } from '../platform/paging/listed.ts'
 import type { PrefixRange } from '../platform/paging/prefix.ts'
 import type { WalkPosition } from '../platform/paging/walks.ts'
 import { foundByWord, isFirstFound } from '../platform/paging/words.ts'
+import { type Hygiene, hygieneSql } from './hygiene-sql.ts'
 import type { KeyRow } from './rows.ts'
 import { keyColumns } from './sql.ts'
 
 /** The order of a walk. Each order has an index that starts with workspace and environment. */
-export type KeyOrder = 'id' | 'name' | 'display_prefix' | 'word' | 'expiring' | 'expired'
+export type KeyOrder =
+  | 'id'
+  | 'oldest'
+  | 'name'
+  | 'display_prefix'
+  | 'word'
+  | 'expiring'
+  | 'expired'
+  | 'endless'
+  | 'idle'
 
 export interface KeyWalk {
   readonly order: KeyOrder
@@ -20,6 +30,7 @@ export interface KeyWalk {
   readonly isRevoked: boolean
   /** Narrows the keys that are not revoked further. */
   readonly status: KeyStatus | null
+  readonly hygiene: Hygiene | null
   /** For the orders `name`, `display_prefix` and `word`. */
   readonly range: PrefixRange | null
   /** The id of the only key to return; with another order than `id`, the id of the only key to leave out. */
@@ -37,6 +48,7 @@ export interface FoundKeyRow extends KeyRow {
   display_prefix_folded: string
   /** The later word of the name that was found; null if none was. */
   word: string | null
+  idle_since: Date
 }
 
 const expiring = `expires_at > service_now() and expires_at <= service_now() + interval '14 days'`
@@ -50,12 +62,21 @@ const statusSql: Record<Exclude<KeyStatus, 'revoked'>, string> = {
 /** The column of each order, its SQL type, and its direction. */
 const orders: Record<KeyOrder, { column: string; type: string; isFalling: boolean }> = {
   id: { column: 'id', type: 'uuid', isFalling: true },
+  oldest: { column: 'id', type: 'uuid', isFalling: false },
   name: { column: 'name_folded', type: 'text', isFalling: false },
   display_prefix: { column: 'display_prefix_folded', type: 'text', isFalling: false },
   word: { column: 'w.word', type: 'text', isFalling: false },
   expiring: { column: 'expires_at', type: 'timestamptz', isFalling: false },
   expired: { column: 'expires_at', type: 'timestamptz', isFalling: true },
+  endless: { column: 'expires_at', type: 'timestamptz', isFalling: false },
+  idle: { column: 'idle_since', type: 'timestamptz', isFalling: false },
 }
+/** These indexes have no key that is revoked; every other index has them first. */
+const ofUnrevoked: ReadonlySet<KeyOrder> = new Set(['expiring', 'expired', 'endless', 'idle'])
+/** Ids order these. */
+const byId: ReadonlySet<KeyOrder> = new Set(['id', 'oldest', 'endless'])
+
+export const isFalling = (order: KeyOrder): boolean => orders[order].isFalling
 
 const statements = new Map<string, Statement>()
 
@@ -67,19 +88,18 @@ export function keyWalkStatement(
   most: number,
 ): { statement: Statement; values: unknown[] } {
   const { order, status, range, id, projectIds, projectId, tenantId, name } = walk
-  const { column, type, isFalling } = orders[order]
+  const { column, type, isFalling: falls } = orders[order]
   const row = order === 'word' ? 'w.found_id' : 'id'
   const values: unknown[] = [workspaceId, walk.env]
   const mark = (value: unknown) => `$${values.push(value)}`
-  // The index by expiry has only keys that are not revoked; every other index has them first.
-  const isByExpiry = order === 'expiring' || order === 'expired'
-  const conditions = [isByExpiry ? 'revoked_at is null' : `is_revoked = ${mark(walk.isRevoked)}`]
+  const conditions = [ofUnrevoked.has(order) ? 'revoked_at is null' : `is_revoked = ${mark(walk.isRevoked)}`]
   const letters: string[] = []
   const add = (letter: string, condition: string) => {
     letters.push(letter)
     conditions.push(condition)
   }
   if (status !== null && status !== 'revoked') add(status, statusSql[status])
+  if (walk.hygiene !== null) add(`h.${walk.hygiene.hygiene}`, hygieneSql(walk.hygiene, mark))
   let from = 'api_keys'
   if (range !== null) {
     const [first, last] = [mark(range.first), mark(range.last)]
@@ -99,19 +119,19 @@ export function keyWalkStatement(
   if (tenantId !== null) add('t', `tenant_id = ${mark(tenantId)}`)
   if (name !== null) add('n', `name = ${mark(name)}`)
   if (after !== null) {
-    const sign = isFalling ? '<' : '>'
-    if (order === 'id') add('a', `id < ${mark(after.id)}`)
+    const sign = falls ? '<' : '>'
+    if (byId.has(order)) add('a', `id ${sign} ${mark(after.id)}`)
     else add('a', `(${column}, ${row}) ${sign} (${mark(after.value)}::${type}, ${mark(after.id)}::uuid)`)
   }
-  const direction = isFalling ? 'desc' : 'asc'
-  const by = order === 'id' ? `id ${direction}` : `${column} ${direction}, ${row} ${direction}`
+  const direction = falls ? 'desc' : 'asc'
+  const by = column === 'id' ? `id ${direction}` : `${column} ${direction}, ${row} ${direction}`
   const called = ['keys.walk', order, ...letters].join('.')
   const limit = mark(most)
   let statement = statements.get(called)
   if (statement === undefined) {
     statement = sql(
       called,
-      `select ${keyColumns}, name_folded, display_prefix_folded, ${order === 'word' ? column : 'null'} as word from ${from}
+      `select ${keyColumns}, name_folded, display_prefix_folded, idle_since, ${order === 'word' ? column : 'null'} as word from ${from}
        where workspace_id = $1 and env = $2 and ${conditions.join(' and ')} order by ${by} limit ${limit}`,
     )
     statements.set(called, statement)

@@ -146,6 +146,7 @@ test('a word among 10,000 keys, tenants and projects is found by index, a page a
     env: 'live',
     isRevoked: false,
     status: null,
+    hygiene: null,
     range: { first, last },
     id: null,
     projectIds: null,

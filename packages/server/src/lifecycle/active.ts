@@ -1,4 +1,7 @@
-/** When keys and secret keys are active (here), have ended (`ended.ts`), or overlap with a successor (`overlap.ts`). */
+/**
+ * When keys and secret keys are active (here), have ended (`ended.ts`), overlap with a successor (`overlap.ts`) or are too old
+ * for their project (`lifetime.ts`); whether a parent may be deleted with its keys (`protection.ts`).
+ */
 
 /**
  * SQL for whether a key or a secret key is active: neither revoked nor expired, by the store's clock. At the moment of its

@@ -18,6 +18,7 @@ import {
   type NodeExampleRow,
   readFleet,
   readKeys,
+  readTooOld,
 } from './sql.ts'
 
 /** The days of requests that the overview shows. */
@@ -30,7 +31,7 @@ export async function getOverview(
   { env = 'live' }: OverviewQuery,
 ): Promise<Overview> {
   const personId = principal.kind === 'session' ? principal.id : null
-  const [requests, billableTenants, unverified, keys, fleet] = await db.readAtOnce(
+  const [requests, billableTenants, unverified, keys, tooOld, fleet] = await db.readAtOnce(
     principal.workspaceId,
     tx =>
       Promise.all([
@@ -38,6 +39,7 @@ export async function getOverview(
         countBillableTenants(tx),
         personId === null ? false : isUnverified(tx, personId),
         readKeys(tx, env),
+        readTooOld(tx, env),
         readFleet(tx, env),
       ]),
   )
@@ -57,6 +59,10 @@ export async function getOverview(
         examples: unused.map(toKeyExample),
       },
       endless_keys: { ...capped(counts.endless), examples: endless.map(toKeyExample) },
+      too_old_keys: tooOld.map(({ project_id, count, is_cut }) => ({
+        project_id,
+        ...capped(count, attentionMax, is_cut),
+      })),
       nodes_behind: {
         ...capped(live - current, attentionMax, is_cut),
         examples: behind.map(toNodeExample),

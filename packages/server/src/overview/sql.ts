@@ -1,6 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
 import { activeKeysMax, attentionMax, examplesMax } from '@keyrail/contract/vendor/overview'
 import { isActiveSql } from '../lifecycle/active.ts'
+import { firstIdAtSql } from '../lifecycle/lifetime.ts'
 import { sql } from '../platform/db/connection.ts'
 import { versionSql } from '../platform/db/failover/raised.ts'
 import { readInOrder } from '../platform/db/pool/read-in-order.ts'
@@ -84,6 +85,35 @@ export async function readKeys(tx: ReadTx, env: Env) {
   ])
   return { counts: counts as KeyCounts, expiring, unused, endless }
 }
+
+/** Projects with a rule, of which this many are looked at. */
+const ruledMax = 50
+/**
+ * The projects share the looks. Ids begin with the time at which a key was made, so the oldest keys of a project are the first in
+ * the index of ids.
+ */
+const tooOldStatement = sql(
+  'overview.too_old',
+  `select p.id as project_id, f.count, f.looked = p.looks as is_cut
+   from (select id, before, ${looksMax} / (count(*) over ())::int as looks from (
+           select id, service_now() - make_interval(hours => 24 * max_key_lifetime_days) as before from projects
+           where workspace_id = $1 and max_key_lifetime_days is not null and deleted_at is null
+           order by id limit ${ruledMax}) ruled) p
+   cross join lateral (
+     select count(*)::int as looked, count(*) filter (where k.is_old)::int as count from (
+       select k.env = $2 and k.created_at < p.before and k.disabled_at is null and ${isActiveSql('k')} as is_old
+       from api_keys k where k.workspace_id = $1 and k.project_id = p.id and not k.is_revoked
+         and k.id < ${firstIdAtSql('p.before')} order by k.id limit p.looks) k) f
+   where f.count > 0 order by f.count desc, p.id limit ${examplesMax}`,
+)
+export interface TooOldRow {
+  project_id: string
+  count: number
+  /** Whether more keys may be too old than were read. */
+  is_cut: boolean
+}
+export const readTooOld = (tx: ReadTx, env: Env) =>
+  tx.query<TooOldRow>(tooOldStatement, [tx.workspaceId, env])
 
 /**
  * Live nodes that hold keys of the environment, each with how far its project is ahead of it. One reading of the nodes makes

@@ -38,6 +38,16 @@ const nameOf = (row: string) => `',"name":', coalesce(to_json(${row}.name)::text
 const cidrsOf = (row: string) => `',"allowed_cidrs":' || array_to_json(${row}.allowed_cidrs)::text`
 const externalId = `',"external_id":', to_json(t.external_id)::text`
 
+/** A time as JSON; null for null. */
+export const timeSql = (time: string) =>
+  `to_char(${time} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`
+/** When a key is too old for its project; null: never. `d` has what the project says. */
+const tooOldAt = '(k.created_at + d.refused_after)'
+/** The end of a key for nodes that do not know that keys get too old. */
+export const earlierEndSql = `least(k.expires_at, ${tooOldAt})`
+/** The node tells keys that are too old from those that have expired. */
+export const lifetimeFeature = 'lifetime'
+
 /** The node refuses the keys of a tenant while it is suspended, and so holds them. */
 export const suspendedFeature = 'suspended'
 
@@ -59,6 +69,11 @@ export const feedFeatures: Features = {
     key: [`case when k.allowed_cidrs is not null then ${cidrsOf('k')} end`],
     tenant: [`case when t.allowed_cidrs <> '{}' then ${cidrsOf('t')} end`],
     tenantsWhere: `t.allowed_cidrs <> '{}' and t.deleted_at is null`,
+  },
+  [lifetimeFeature]: {
+    key: [
+      `case when ${tooOldAt} < coalesce(k.expires_at, 'infinity') then ',"too_old_at":' || ${timeSql(tooOldAt)} end`,
+    ],
   },
   // Older nodes name these two, which give labels where the secret key may see labels.
   names: { key: [nameOf('k')], tenant: [externalId, nameOf('t')], ...labelled, instead: 'external_id' },

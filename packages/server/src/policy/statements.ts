@@ -1,8 +1,16 @@
 import { hash } from 'node:crypto'
+import { refusedAfterSql } from '../lifecycle/lifetime.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/failover/raised.ts'
 import { causeSql, isOfSuspendedSql, isSentSql } from './cause.ts'
-import { type Feature, type Features, suspendedFeature } from './features.ts'
+import {
+  earlierEndSql,
+  type Feature,
+  type Features,
+  lifetimeFeature,
+  suspendedFeature,
+  timeSql,
+} from './features.ts'
 
 /**
  * The statements of the feed, one for each set of features that nodes name. Without features it is the statement of the
@@ -85,7 +93,11 @@ function choose(features: Features, named: readonly string[]): Choice {
   const tenant = parts('tenant')
   const some = chosen.filter(feature => feature.tenant !== undefined).map(({ tenantsWhere }) => tenantsWhere)
   return {
-    key: [keyMembers, ...parts('key'), `'}'`].join(', '),
+    key: [
+      keyMembers(named.includes(lifetimeFeature) ? 'k.expires_at' : earlierEndSql),
+      ...parts('key'),
+      `'}'`,
+    ].join(', '),
     tenant: tenant.length === 0 ? null : `concat('{"tenant_id":"', t.id, '"', ${tenant.join(', ')}, '}')`,
     tenantsWhere: some.includes(undefined) ? null : some.map(one => `(${one})`).join(' or '),
     knowsSuspended: named.includes(suspendedFeature),
@@ -96,15 +108,17 @@ function choose(features: Features, named: readonly string[]): Choice {
   }
 }
 
-const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
+/** @param end SQL for the end of a key */
+const keyMembers = (end: string) => `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
     '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":"', k.display_prefix,
     '","scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
-    ',"expires_at":', case when k.expires_at is null then 'null'
-      else to_char(k.expires_at at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""') end,
+    ',"expires_at":', coalesce(${timeSql(end)}, 'null'),
     case when coalesce(k.rate_limits, d.limits) = '[]' then ''
       else ',"rate_limits":' || coalesce(k.rate_limits, d.limits)::text end`
 
-const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
+/** What the keys take from their project: limits, and after which time nodes refuse them. */
+const fromProject = `(select default_rate_limits as limits, ${refusedAfterSql('projects')} as refused_after
+      from projects where workspace_id = $1 and id = $2) d`
 const narrowed = 'and k.tenant_id = any($7::uuid[])'
 const isSent = isSentSql()
 
@@ -116,7 +130,7 @@ const isSent = isSentSql()
 const pageText = ({ key, tenant, tenantsWhere, judgeable }: Choice, scope: string) => `
   with found as materialized (
     select k.id, concat('{', ${key}) as json${tenant === null ? '' : ', k.tenant_id'}
-    from api_keys k cross join ${defaultLimits}
+    from api_keys k cross join ${fromProject}
     where k.workspace_id = $1 and k.project_id = $2 and k.id > $3 and k.env = any($4::text[]) ${scope}
       and ${isSent}${judgeable}
     order by k.id limit $5 + 1
@@ -188,7 +202,7 @@ const changesText = (choice: Choice) => {
            else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
              '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"', ${causeOf(choice)}, '}') end as json
          ${tenant === null ? '' : upsertedTenant(judgeable)}
-       from api_keys k cross join ${defaultLimits}
+       from api_keys k cross join ${fromProject}
        where k.workspace_id = $1 and k.id = any(l.ids) and k.env = any($4::text[])
          and ($5::uuid[] is null or k.tenant_id = any($5))
      )

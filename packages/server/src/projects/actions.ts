@@ -7,6 +7,7 @@ import type { CommonNeeds } from '../gate/common-needs.ts'
 import { assertSeesProject, type Principal, type VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
 import { toRateLimit } from '../keys/resource.ts'
+import { assertUnprotected } from '../lifecycle/protection.ts'
 import { cascadeMs, type Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { page } from '../platform/paging/cursor.ts'
@@ -30,8 +31,11 @@ import {
   type VersionedProjectRow,
 } from './sql.ts'
 
-/** Nodes know only one field of a project: its default limits. */
-const concernsNodes = (changed: object): boolean => 'default_rate_limits' in changed
+/** What nodes know of a project: its default limits, and after how many days they refuse its keys. */
+const mayConcernNodes = (body: ProjectUpdate): boolean =>
+  'default_rate_limits' in body || 'max_key_lifetime_days' in body || 'lifetime' in body
+const refusedAfter = ({ lifetime, max_key_lifetime_days }: ProjectRow) =>
+  lifetime === 'refuse' ? max_key_lifetime_days : null
 
 /** The policy version of a new project. */
 const firstVersion = 1
@@ -55,6 +59,9 @@ export function createProject(
         default_rate_limits: body.default_rate_limits ?? [],
         known_scopes: listOrNull(body.known_scopes ?? []),
         strict_scopes: body.strict_scopes ?? false,
+        max_key_lifetime_days: body.max_key_lifetime_days ?? null,
+        lifetime: body.lifetime ?? 'report',
+        delete_protection: body.delete_protection ?? false,
         created_at: new Date(at),
         updated_at: new Date(at),
       }
@@ -137,8 +144,8 @@ async function searchProjects(
 }
 
 /**
- * Replaces the fields that the body names. New default limits change what every key without its own limits may do,
- * so the floor rises with the version and every node fetches the whole policy again.
+ * Replaces the fields that the body names. New default limits change what every key without its own limits may do, and a new
+ * lifetime when each key ends, so the floor rises with the version and every node fetches the whole policy again.
  */
 export async function updateProject(
   { deps, db, principal }: Caller<CommonNeeds>,
@@ -147,8 +154,8 @@ export async function updateProject(
 ) {
   assertSeesProject(principal, id)
   return db.inWorkspace(principal.workspaceId, async tx => {
-    // Locked first, as the lock order requires, and only when new limits may change it.
-    if (concernsNodes(body)) await lockPolicyHeads(tx, [id])
+    // Locked first, as the lock order requires, and only when it may change.
+    if (mayConcernNodes(body)) await lockPolicyHeads(tx, [id])
     const locked = await lockProject(tx, id)
     const found = locked === null ? null : await findProject(tx, id)
     if (locked === null || found === null) throw new Refusal('not_found')
@@ -160,12 +167,15 @@ export async function updateProject(
       ...(body.default_rate_limits !== undefined && { default_rate_limits: body.default_rate_limits }),
       ...(body.known_scopes !== undefined && { known_scopes: listOrNull(body.known_scopes) }),
       ...(body.strict_scopes !== undefined && { strict_scopes: body.strict_scopes }),
+      ...(body.max_key_lifetime_days !== undefined && { max_key_lifetime_days: body.max_key_lifetime_days }),
+      ...(body.lifetime !== undefined && { lifetime: body.lifetime }),
+      ...(body.delete_protection !== undefined && { delete_protection: body.delete_protection }),
       updated_at: new Date(at),
     }
     const changes = changesOf(toProject(found), toProject(next))
     if (Object.keys(changes).length === 0) return toProject(found)
     updateProjectRow(tx, next)
-    if (concernsNodes(changes)) {
+    if ('default_rate_limits' in changes || refusedAfter(found) !== refusedAfter(next)) {
       next.policy_version = (await raisePolicyFloor(tx, id)) ?? next.policy_version
     }
     appendAudit(deps, tx, actorOf(principal), at, [
@@ -182,6 +192,7 @@ export async function deleteProject({ deps, db, principal }: Caller<CommonNeeds>
     principal.workspaceId,
     async tx => {
       if (!(await closePolicyHead(tx, id))) throw new Refusal('not_found')
+      assertUnprotected(await lockProject(tx, id))
       const at = deps.clock.now()
       const revoked = await revokeKeysOfParent(tx, 'project', id, at)
       markProjectDeleted(tx, id, new Date(at))
@@ -214,6 +225,9 @@ const toProject = (row: VersionedProjectRow): Project => ({
   default_rate_limits: row.default_rate_limits.map(toRateLimit),
   known_scopes: row.known_scopes ?? [],
   strict_scopes: row.strict_scopes,
+  max_key_lifetime_days: row.max_key_lifetime_days,
+  lifetime: row.lifetime,
+  delete_protection: row.delete_protection,
   policy_version: row.policy_version,
   updated_at: iso(row.updated_at),
   created_at: iso(row.created_at),

@@ -1,4 +1,5 @@
 import type { RateLimit } from '@keyrail/contract/shared'
+import type { Lifetime } from '@keyrail/contract/vendor/projects'
 import { sql } from '../platform/db/connection.ts'
 import { versionSql } from '../platform/db/failover/raised.ts'
 import { changesOne } from '../platform/db/touch.ts'
@@ -17,6 +18,10 @@ export interface ProjectRow {
   /** Null: none. */
   known_scopes: string[] | null
   strict_scopes: boolean
+  /** Null: any. */
+  max_key_lifetime_days: number | null
+  lifetime: Lifetime
+  delete_protection: boolean
   created_at: Date
   updated_at: Date
 }
@@ -25,16 +30,16 @@ export interface VersionedProjectRow extends ProjectRow {
   policy_version: number
 }
 
-const columns = `p.id, p.name, p.slug, p.key_prefix, p.default_rate_limits, p.known_scopes, p.strict_scopes, p.created_at,
-  p.updated_at`
+const columns = `p.id, p.name, p.slug, p.key_prefix, p.default_rate_limits, p.known_scopes, p.strict_scopes,
+  p.max_key_lifetime_days, p.lifetime, p.delete_protection, p.created_at, p.updated_at`
 
 const slugTaken = { projects_slug_unique: 'slug_taken' } as const
 
 const insert = sql(
   'projects.insert',
   `insert into projects (workspace_id, id, name, slug, key_prefix, default_rate_limits, known_scopes, strict_scopes,
-     created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+     created_at, updated_at, max_key_lifetime_days, lifetime, delete_protection)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11, $12)`,
   slugTaken,
 )
 export const insertProject = (tx: Tx, row: ProjectRow) =>
@@ -48,6 +53,9 @@ export const insertProject = (tx: Tx, row: ProjectRow) =>
     row.known_scopes,
     row.strict_scopes,
     row.created_at,
+    row.max_key_lifetime_days,
+    row.lifetime,
+    row.delete_protection,
   ])
 
 const find = sql(
@@ -152,7 +160,7 @@ export const searchProjectRows = (
 const update = sql(
   'projects.update',
   `update projects set name = $3, slug = $4, default_rate_limits = $5, known_scopes = $6, strict_scopes = $7,
-     updated_at = $8
+     updated_at = $8, max_key_lifetime_days = $9, lifetime = $10, delete_protection = $11
    where workspace_id = $1 and id = $2`,
   slugTaken,
 )
@@ -166,6 +174,9 @@ export const updateProjectRow = (tx: Tx, row: ProjectRow) =>
     row.known_scopes,
     row.strict_scopes,
     row.updated_at,
+    row.max_key_lifetime_days,
+    row.lifetime,
+    row.delete_protection,
   ])
 
 const remove = sql(

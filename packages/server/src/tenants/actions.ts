@@ -5,6 +5,7 @@ import type { Caller } from '../gate/caller.ts'
 import type { CommonNeeds } from '../gate/common-needs.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
+import { assertUnprotected } from '../lifecycle/protection.ts'
 import { cascadeMs, type Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { endRights } from '../platform/db/right.ts'
@@ -146,7 +147,9 @@ export function deleteTenant({ deps, db, principal }: Caller<CommonNeeds>, id: s
     principal.workspaceId,
     async tx => {
       endRights(tx, [id])
-      if ((await lockTenant(tx, id)) === null) throw new Refusal('not_found')
+      const locked = await lockTenant(tx, id)
+      if (locked === null) throw new Refusal('not_found')
+      assertUnprotected(locked)
       const at = deps.clock.now()
       const revoked = await revokeKeysOfParent(tx, 'tenant', id, at)
       markTenantDeleted(tx, id, new Date(at))

@@ -51,6 +51,7 @@ export const toNewTenant = (id: string, at: number, body: TenantCreate): TenantR
   meta: body.meta ?? {},
   allowed_cidrs: readNetworks(body.allowed_cidrs ?? []),
   embed_epoch: 1,
+  delete_protection: body.delete_protection ?? false,
   suspended_at: null,
   suspended_reason: null,
   created_at: new Date(at),

@@ -14,6 +14,7 @@ export const toTenant = (row: TenantRow): Tenant => ({
   allowed_cidrs: row.allowed_cidrs,
   suspended_at: isoOrNull(row.suspended_at),
   suspended_reason: row.suspended_reason,
+  delete_protection: row.delete_protection,
   updated_at: iso(row.updated_at),
   created_at: iso(row.created_at),
 })

@@ -13,6 +13,7 @@ export interface TenantRow {
   meta: Record<string, unknown>
   /** In canonical form. Empty: any. */
   allowed_cidrs: string[]
+  delete_protection: boolean
   embed_epoch: number
   suspended_at: Date | null
   suspended_reason: string | null
@@ -21,12 +22,13 @@ export interface TenantRow {
 }
 
 const columns =
-  'id, external_id, name, meta, allowed_cidrs, embed_epoch, suspended_at, suspended_reason, created_at, updated_at'
+  'id, external_id, name, meta, allowed_cidrs, delete_protection, embed_epoch, suspended_at, suspended_reason, created_at, updated_at'
 
 const insert = sql(
   'tenants.insert',
-  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, allowed_cidrs)
-   values ($1, $2, $3, $4, $5, $6, $6, $7)`,
+  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, allowed_cidrs,
+     delete_protection)
+   values ($1, $2, $3, $4, $5, $6, $6, $7, $8)`,
   { tenants_external_id_unique: 'external_id_taken' },
 )
 export const insertTenant = (tx: Tx, row: TenantRow) => tx.send(insert, insertValues(tx, row))
@@ -38,6 +40,7 @@ const insertValues = ({ workspaceId }: Tx, row: TenantRow) => [
   JSON.stringify(row.meta),
   row.created_at,
   row.allowed_cidrs,
+  row.delete_protection,
 ]
 
 const lockMeeting = sql(
@@ -66,8 +69,9 @@ export async function lockMeetings(tx: Tx, externalId: string, most: number) {
 /** The clock is read when the row is written, because the transaction may have waited for its turn. */
 const insertMet = sql(
   'tenants.insert_met',
-  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, allowed_cidrs, met_at)
-   values ($1, $2, $3, $4, $5, $6, $6, $7, service_now())
+  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, allowed_cidrs,
+     delete_protection, met_at)
+   values ($1, $2, $3, $4, $5, $6, $6, $7, $8, service_now())
    on conflict (workspace_id, external_id) where deleted_at is null do nothing
    returning id`,
 )
@@ -191,7 +195,8 @@ export const searchTenantRows = (
 const update = sql(
   'tenants.update',
   changesOne(
-    `update tenants set name = $3, meta = $4, embed_epoch = $5, updated_at = $6, allowed_cidrs = $7
+    `update tenants set name = $3, meta = $4, embed_epoch = $5, updated_at = $6, allowed_cidrs = $7,
+       delete_protection = $8
      where workspace_id = $1 and id = $2`,
   ),
 )
@@ -204,6 +209,7 @@ export const updateTenantRow = (tx: Tx, row: TenantRow) =>
     row.embed_epoch,
     row.updated_at,
     row.allowed_cidrs,
+    row.delete_protection,
   ])
 
 const suspend = sql(

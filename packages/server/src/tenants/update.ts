@@ -26,13 +26,16 @@ export async function changeTenant(
     ...(body.name !== undefined && { name: body.name }),
     ...(body.meta !== undefined && { meta: body.meta }),
     ...(networks !== undefined && { allowed_cidrs: networks }),
+    ...(body.delete_protection !== undefined && { delete_protection: body.delete_protection }),
     updated_at: new Date(at),
   }
   const changes = changesOf(toTenant(row), toTenant(next))
   if (Object.keys(changes).length === 0) return row
   updateTenantRow(tx, next)
   const isRestricted = ({ allowed_cidrs }: TenantRow) => allowed_cidrs.length > 0
-  await (isRestricted(row) === isRestricted(next) ? noteTenantChange(tx, id) : noteTenantNetworks(tx, id))
+  // Nodes do not see the protection.
+  if (Object.keys(changes).some(name => name !== 'delete_protection'))
+    await (isRestricted(row) === isRestricted(next) ? noteTenantChange(tx, id) : noteTenantNetworks(tx, id))
   appendAudit(deps, tx, actor, at, [{ ...toTarget(id), action: 'tenant.updated', payload: changes }])
   return next
 }

@@ -32,6 +32,8 @@ export interface FoundKey {
   readonly expiresAt: number | null
   /** Its own limits, or those of the project. */
   readonly limits: readonly RateLimit[]
+  /** Whether its project refuses it for its age. */
+  readonly isTooOld: boolean
   /** Why it has ended; null: it is active. */
   readonly cause: EndCause | null
 }
@@ -87,5 +89,6 @@ const toFoundKey = (row: Row): FoundKey => ({
   meta: row.meta as Record<string, unknown> | null,
   expiresAt: row.expires_at === null ? null : Math.round(Number(row.expires_at)),
   limits: row.limits as RateLimit[],
+  isTooOld: row.is_too_old === true,
   cause: row.cause as EndCause | null,
 })

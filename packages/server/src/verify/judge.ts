@@ -17,12 +17,14 @@ interface Request {
 export function judgeKey(
   text: string,
   isForm: boolean,
-  key: Pick<FoundKey, 'cause' | 'networks' | 'scopes'> | null,
+  key: Pick<FoundKey, 'cause' | 'isTooOld' | 'networks' | 'scopes'> | null,
   { scopes, address }: Request,
 ): Exclude<ServiceVerdict, 'rate_limited'> {
   if (text === '') return 'missing_key'
   if (!isForm) return 'malformed_key'
   if (key === null) return 'unknown_key'
+  // Of two ends the first is the verdict, because a node has one time for both.
+  if (key.isTooOld && (key.cause === null || key.cause === 'expired')) return 'too_old'
   if (key.cause !== null) return refusalsByCause[key.cause]
   const misplaced = judgeAddress(key.networks, address)
   if (misplaced !== null) return misplaced

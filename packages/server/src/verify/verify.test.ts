@@ -74,7 +74,7 @@ test('each verdict has its code, in the order of the contract', async () => {
     await codeOf(plain.key, { scopes: ['a'] }),
     await codeOf(plain.key),
   ]
-  const order = [0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 6, 9]
+  const order = [0, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 6, 10]
   const codes = serviceVerdicts.slice(1)
   assert.deepEqual(heard, [...order.map(at => codes[at]), 'valid'])
   const { body } = await verify(revoked.key)

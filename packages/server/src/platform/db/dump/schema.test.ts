@@ -94,7 +94,9 @@ test('a backup of an older schema is migrated, even into a database with the new
     const billed =
       'alter table workspaces add column billing_verified_hash bytea, add column billing_token_digest bytea, add column billing_token_hash bytea, add column billing_token_expires_at timestamptz(3)'
     const raised = 'alter table policy_heads add column raised_by bigint not null default 0'
-    const changed = `${evenVersions}; ${folded}; ${themed}; ${scoped}; ${billed}; ${raised}`
+    const ruled =
+      "alter table projects add column max_key_lifetime_days integer, add column lifetime text not null default 'report', add column delete_protection boolean not null default false"
+    const changed = `${evenVersions}; ${folded}; ${themed}; ${scoped}; ${billed}; ${raised}; ${ruled}`
     const expected = await contentsOf(old, changed)
     assert.deepEqual(contents[migrationsTable], migrations)
     for (const table of ['workspaces', 'projects', 'policy_heads']) {
