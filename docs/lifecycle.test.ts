@@ -108,12 +108,18 @@ const calls: Record<string, Call> = {
     ask('PATCH', `/v1/projects/${projectId}`, { name: 'Other', slug: uniqueSlug() }),
   '`PATCH /v1/projects/:id`: `known_scopes`': ({ projectId }, ask) =>
     ask('PATCH', `/v1/projects/${projectId}`, { known_scopes: ['refunds'], strict_scopes: true }),
+  '`PATCH /v1/projects/:id`: `max_key_lifetime_days`': ({ projectId }, ask) =>
+    ask('PATCH', `/v1/projects/${projectId}`, { max_key_lifetime_days: 90 }),
+  'the same, with `lifetime: refuse`': ({ projectId }, ask) =>
+    ask('PATCH', `/v1/projects/${projectId}`, { max_key_lifetime_days: 90, lifetime: 'refuse' }),
   '`PATCH /v1/projects/:id`: `default_rate_limits`': ({ projectId }, ask) =>
     ask('PATCH', `/v1/projects/${projectId}`, { default_rate_limits: limits }),
   '`DELETE /v1/projects/:id`': ({ projectId }, ask) => ask('DELETE', `/v1/projects/${projectId}`),
   '`POST /v1/tenants`': (_, ask) => ask('POST', '/v1/tenants', { external_id: uniqueSlug() }),
   '`PATCH /v1/tenants/:id`': ({ tenantId }, ask) =>
     ask('PATCH', `/v1/tenants/${tenantId}`, { name: 'Other' }),
+  '`PATCH /v1/tenants/:id`: `delete_protection`': ({ tenantId }, ask) =>
+    ask('PATCH', `/v1/tenants/${tenantId}`, { delete_protection: true }),
   '`PATCH /v1/tenants/:id`: `allowed_cidrs`': ({ tenantId }, ask) =>
     ask('PATCH', `/v1/tenants/${tenantId}`, { allowed_cidrs: ['203.0.113.0/24'] }),
   '`POST /v1/embed_tokens`: a new `create_tenant`': meetTenant,
