@@ -9,6 +9,7 @@ export const refusalWords: Readonly<Record<RefusalReason | ExplainedRefusal, str
   disabled_key: 'Paused key',
   suspended_tenant: 'Suspended tenant',
   expired_key: 'Expired key',
+  too_old: 'Key too old',
   ip_unknown: 'Address unknown',
   ip_not_allowed: 'Address not allowed',
   insufficient_scope: 'Missing scope',

@@ -43,7 +43,7 @@ function EditForm({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   })
   return (
     <DialogForm {...submission} submit="Save key" onCancel={onClose}>
-      <KeyFields form={form} lastUsedAt={key.last_used_at} />
+      <KeyFields form={form} lastUsedAt={key.last_used_at} madeAt={key.created_at} />
     </DialogForm>
   )
 }

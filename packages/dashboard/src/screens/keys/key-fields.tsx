@@ -1,3 +1,4 @@
+import type { Project } from '@keyrail/contract/vendor/projects'
 import { Skeleton, TagsInput, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
@@ -5,7 +6,7 @@ import { lazy, Suspense } from 'react'
 import { listKeys } from '../../api/keys.ts'
 import { getProject } from '../../api/projects.ts'
 import { getTenant } from '../../api/tenants.ts'
-import { ExpiryField } from './expiry-field.tsx'
+import { type AgeRule, ExpiryField } from './expiry-field.tsx'
 import classes from './key-fields.module.css'
 import type { KeyFormValues } from './key-form.ts'
 import { LimitsChoice } from './limits-choice.tsx'
@@ -17,10 +18,12 @@ interface KeyFieldsProps {
   readonly form: UseFormReturnType<KeyFormValues>
   /** When the key was last used; null: never, or it is not made yet. */
   readonly lastUsedAt?: string | null
+  /** When the key was made; null: it is made with these fields. */
+  readonly madeAt?: string | null
 }
 
 /** The fields that a key has when it is made, and later. */
-export function KeyFields({ form, lastUsedAt = null }: KeyFieldsProps) {
+export function KeyFields({ form, lastUsedAt = null, madeAt = null }: KeyFieldsProps) {
   const { project_id, tenant_id, scopes, rate_limits, allowed_cidrs, expires_at } = form.getValues()
   const project = useQuery({
     queryKey: ['projects', 'one', project_id],
@@ -65,6 +68,7 @@ export function KeyFields({ form, lastUsedAt = null }: KeyFieldsProps) {
         value={expires_at}
         onChange={at => form.setFieldValue('expires_at', at)}
         error={form.errors.expires_at}
+        age={ageRuleOf(project.data, madeAt)}
       />
       <LimitsChoice
         value={rate_limits}
@@ -95,6 +99,11 @@ export function KeyFields({ form, lastUsedAt = null }: KeyFieldsProps) {
       />
     </>
   )
+}
+
+function ageRuleOf(project: Project | undefined, from: string | null): AgeRule | null {
+  const { max_key_lifetime_days: days = null, lifetime } = project ?? {}
+  return days === null ? null : { days, from, isRefused: lifetime === 'refuse' }
 }
 
 /** The scopes of the newest keys of a project, to choose from. */

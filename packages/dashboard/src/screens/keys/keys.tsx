@@ -1,7 +1,7 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
-import { Button, Select } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useCallback, useState } from 'react'
+import { lazy, Suspense, useCallback, useState } from 'react'
 import { listKeys } from '../../api/keys.ts'
 import { Clip } from '../../components/clip.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
@@ -19,13 +19,11 @@ import { useCreating } from '../../shell/use-creating.ts'
 import { CreateKeyDialog } from './create-key.tsx'
 import { changesOf, type KeyChange } from './key-changes.ts'
 import { KeyDialogs } from './key-dialogs.tsx'
-import { type KeyFilters, statuses } from './key-filters.ts'
-import { KeySearch } from './key-search.tsx'
+import { Filters } from './key-filter-bar.tsx'
+import type { KeyFilters } from './key-filters.ts'
 import { KeyStateBadge } from './key-state.tsx'
 import { sayLimits, stateOf, titleOf } from './key-words.ts'
 import classes from './keys.module.css'
-import { NamedChoice } from './named-choice.tsx'
-import { NoKeys } from './no-keys.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 
 const route = getRouteApi('/shell/keys')
@@ -35,13 +33,22 @@ interface Changing {
   readonly open: KeyChange | null
 }
 
-/** Stands for no filter by status. */
-const notRevoked = 'not-revoked'
+/** Most lists have keys. */
+const NoKeys = lazy(async () => ({ default: (await import('./no-keys.tsx')).NoKeys }))
+
+/** Each filter of the list, absent. */
+const unfiltered = {
+  q: undefined,
+  status: undefined,
+  hygiene: undefined,
+  project: undefined,
+  tenant: undefined,
+}
 
 export function Keys() {
   const env = useEnv()
   const filters = route.useSearch()
-  const { q, status, project, tenant } = filters
+  const { q, status, hygiene, project, tenant } = filters
   const navigate = useNavigate()
   const isEditor = useHasRole('admin')
   const [isCreating, setCreating] = useCreating(isEditor)
@@ -50,11 +57,12 @@ export function Keys() {
     env,
     q,
     status,
+    hygiene,
     project_id: project,
     tenant_id: tenant,
   })
   const rows = rowsOf(list)
-  const selection = useSelection(JSON.stringify([env, q, status, project, tenant]))
+  const selection = useSelection(JSON.stringify([env, q, status, hygiene, project, tenant]))
   const tenantName = useNames(
     'tenants',
     rows.map(key => key.tenant_id),
@@ -67,8 +75,7 @@ export function Keys() {
     (next: KeyFilters) => void navigate({ to: '/keys', search: now => ({ ...now, ...next }), replace: true }),
     [navigate],
   )
-  const isFiltered = [q, status, project, tenant].some(one => one !== undefined)
-  const clear = () => filter({ q: undefined, status: undefined, project: undefined, tenant: undefined })
+  const isFiltered = [q, status, hygiene, project, tenant].some(one => one !== undefined)
   return (
     <PageFrame
       title="Keys"
@@ -82,8 +89,12 @@ export function Keys() {
         list={list}
         idOf={({ id }) => id}
         columns={columnsOf(tenantName, projectName)}
-        empty={<NoKeys env={env} isEditor={isEditor} />}
-        onClearFilters={isFiltered ? clear : undefined}
+        empty={
+          <Suspense fallback={null}>
+            <NoKeys env={env} isEditor={isEditor} />
+          </Suspense>
+        }
+        onClearFilters={isFiltered ? () => filter(unfiltered) : undefined}
         selection={isEditor && status !== 'revoked' ? { ...selection, nameOf: titleOf } : undefined}
         menu={key => (
           <RowMenu
@@ -115,47 +126,6 @@ export function Keys() {
         />
       ) : null}
     </PageFrame>
-  )
-}
-
-interface FiltersProps {
-  readonly filters: KeyFilters
-  readonly filter: (next: KeyFilters) => void
-}
-
-function Filters({ filters: { q, status, project, tenant }, filter }: FiltersProps) {
-  const search = useCallback((text: string) => filter({ q: text === '' ? undefined : text }), [filter])
-  return (
-    <div className={classes.filters}>
-      <KeySearch q={q ?? ''} onSearch={search} />
-      <Select
-        aria-label="By status"
-        // All of them fit, so that nothing scrolls.
-        maxDropdownHeight={320}
-        allowDeselect={false}
-        data={[
-          { value: notRevoked, label: 'Not revoked' },
-          ...Object.entries(statuses).map(([value, label]) => ({ value, label })),
-        ]}
-        value={status ?? notRevoked}
-        onChange={value =>
-          filter({ status: value === notRevoked ? undefined : (value as KeyFilters['status']) })
-        }
-      />
-      <NamedChoice
-        noun="project"
-        isFilter
-        value={project ?? null}
-        onChange={id => filter({ project: id ?? undefined })}
-      />
-      <NamedChoice
-        noun="tenant"
-        isFilter
-        className={classes.wide}
-        value={tenant ?? null}
-        onChange={id => filter({ tenant: id ?? undefined })}
-      />
-    </div>
   )
 }
 

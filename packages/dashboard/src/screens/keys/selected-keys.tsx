@@ -18,8 +18,10 @@ import classes from './selected-keys.module.css'
 const rowsMax = 200
 
 /** What can be done to all keys that the filters match: the service's own filter says the same. */
-function actionsOfAll({ q, status }: KeyFilters): readonly BulkAction[] {
+function actionsOfAll({ q, status, hygiene }: KeyFilters): readonly BulkAction[] {
   if (q !== undefined) return []
+  // Of keys to look after none is paused.
+  if (hygiene !== undefined) return ['disable', 'revoke']
   if (status === undefined) return ['disable', 'enable', 'revoke']
   return status === 'active' ? ['disable'] : status === 'disabled' ? ['enable'] : []
 }
@@ -49,6 +51,7 @@ export function SelectedKeys({ selection, rows, filters, env }: SelectedKeysProp
     env,
     ...(filters.project !== undefined && { project_id: filters.project }),
     ...(filters.tenant !== undefined && { tenant_id: filters.tenant }),
+    ...(filters.hygiene !== undefined && { hygiene: filters.hygiene }),
   }
   const [counting] = ofAll.toReversed()
   const all = useQuery({

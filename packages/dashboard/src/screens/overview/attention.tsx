@@ -1,17 +1,27 @@
-import type { FullNodeExample, KeyExample, NodeExample, Overview } from '@keyrail/contract/vendor/overview'
+import type {
+  FullNodeExample,
+  KeyExample,
+  NodeExample,
+  Overview,
+  TooOldKeys,
+} from '@keyrail/contract/vendor/overview'
 import { Anchor } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Clip } from '../../components/clip.tsx'
 import { figure, heldInWords, shortFigure } from '../../components/figures.ts'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { useNames } from '../../components/use-names.ts'
+import type { KeyFilters } from '../keys/key-filters.ts'
 import classes from './overview.module.css'
 
 /** What a person may want to act on, each with its first examples. */
 export function Attention({ attention }: { attention: Overview['needs_attention'] }) {
-  const { expiring_keys, unused_keys, endless_keys, nodes_behind, nodes_full, unverified_address } = attention
+  const { expiring_keys, unused_keys, endless_keys, nodes_behind, nodes_full } = attention
+  // A process of the release before does not count them.
+  const { unverified_address, too_old_keys = [] } = attention
   const parts = [expiring_keys, unused_keys, endless_keys, nodes_behind, nodes_full]
-  if (!unverified_address && parts.every(({ count }) => count === 0))
+  if (!unverified_address && too_old_keys.length === 0 && parts.every(({ count }) => count === 0))
     return <p className={classes.quiet}>Nothing needs attention.</p>
   return (
     <ul className={classes.groups}>
@@ -26,16 +36,7 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
       <Group
         {...expiring_keys}
         what={['key expires within 14 days', 'keys expire within 14 days']}
-        aside={
-          <Anchor
-            underline="always"
-            renderRoot={props => (
-              <Link to="/keys" search={(now: object) => ({ ...now, status: 'expiring' })} {...props} />
-            )}
-          >
-            All of them
-          </Anchor>
-        }
+        aside={<ListLink filters={{ status: 'expiring' }}>All of them</ListLink>}
         idOf={({ id }) => id}
         example={key => (
           <KeyLine named={key}>
@@ -46,6 +47,7 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
       <Group
         {...unused_keys}
         what={['key was not used for 90 days', 'keys were not used for 90 days']}
+        aside={<ListLink filters={{ hygiene: 'idle' }}>All of them</ListLink>}
         idOf={({ id }) => id}
         example={key => (
           <KeyLine named={key}>
@@ -57,6 +59,7 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
       <Group
         {...endless_keys}
         what={['key never expires', 'keys never expire']}
+        aside={<ListLink filters={{ hygiene: 'never_expires' }}>All of them</ListLink>}
         idOf={({ id }) => id}
         example={key => (
           <KeyLine named={key}>
@@ -64,6 +67,9 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
           </KeyLine>
         )}
       />
+      {too_old_keys.map(one => (
+        <TooOld key={one.project_id} {...one} />
+      ))}
       <Group
         {...nodes_behind}
         what={['node is behind', 'nodes are behind']}
@@ -80,13 +86,39 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
   )
 }
 
+/** The list has the bulk actions. */
+function TooOld({ project_id, count, capped }: TooOldKeys) {
+  const name = useNames('projects', [project_id])
+  return (
+    <li className={classes.group}>
+      <h3 className={classes.head}>
+        {figure(count)}
+        {capped ? '+' : ''} {count === 1 ? 'key is' : 'keys are'} older than {name(project_id)} allows
+        <ListLink filters={{ hygiene: 'too_old', project: project_id }}>
+          {count === 1 ? 'Show the key' : 'All of them'}
+        </ListLink>
+      </h3>
+    </li>
+  )
+}
+
+/** A link to keys in the environment of this screen. */
+const ListLink = ({ filters, children }: { filters: KeyFilters; children: string }) => (
+  <Anchor
+    underline="always"
+    renderRoot={props => <Link to="/keys" search={(now: object) => ({ ...now, ...filters })} {...props} />}
+  >
+    {children}
+  </Anchor>
+)
+
 interface GroupProps<Example> {
   readonly count: number
   readonly capped: boolean
   readonly examples: readonly Example[]
   /** For one, and for several. */
   readonly what: readonly [string, string]
-  /** Leads to those that are no example. */
+  /** Leads to the list of all, with its bulk actions. One has a link of its own. */
   readonly aside?: ReactNode
   readonly idOf: (example: Example) => string
   readonly example: (example: Example) => ReactNode
@@ -99,7 +131,7 @@ function Group<Example>({ count, capped, examples, what, aside, idOf, example }:
       <h3 className={classes.head}>
         {figure(count)}
         {capped ? '+' : ''} {what[count === 1 ? 0 : 1]}
-        {count > examples.length ? aside : null}
+        {count > 1 ? aside : null}
       </h3>
       <ul className={classes.examples}>
         {examples.map(one => (

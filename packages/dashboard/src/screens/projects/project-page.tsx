@@ -1,11 +1,13 @@
 import type { Project } from '@keyrail/contract/vendor/projects'
 import { Button, Group, Skeleton, Stack } from '@mantine/core'
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { getProject } from '../../api/projects.ts'
+import { getProject, updateProject } from '../../api/projects.ts'
 import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
+import { DeleteProtection } from '../../components/delete-protection.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { counted } from '../../components/figures.ts'
 import { CreateKeyLink, KeysOf } from '../../components/keys-of.tsx'
 import { limitInWords } from '../../components/limits-in-words.ts'
 import { Loaded } from '../../components/loaded.tsx'
@@ -113,6 +115,7 @@ function ProjectFacts({ project, requests }: { project: Project; requests: React
           value: default_rate_limits.length === 0 ? 'None' : <Limits rules={default_rate_limits} />,
         },
         { label: 'Scopes', value: <ScopeRules project={project} /> },
+        { label: 'Lifetime of keys', value: lifetimeInWords(project) },
         { label: 'Created', value: <RelativeTime at={created_at} /> },
         { label: 'Changed', value: <RelativeTime at={updated_at} /> },
         ...(policy_version === null
@@ -132,6 +135,13 @@ const Limits = ({ rules }: { rules: Project['default_rate_limits'] }) => (
   </Stack>
 )
 
+/** A process of the release before has no rule. */
+function lifetimeInWords({ max_key_lifetime_days: days = null, lifetime }: Project): string {
+  if (days === null) return 'Any'
+  const older = lifetime === 'refuse' ? 'Older keys are refused.' : 'Older keys work, and are listed.'
+  return `At most ${counted(days, 'day')}. ${older}`
+}
+
 function ScopeRules({ project: { known_scopes, strict_scopes } }: { project: Project }) {
   if (known_scopes.length === 0 && !strict_scopes) return 'No list. A key may have any scope.'
   return (
@@ -144,12 +154,27 @@ function ScopeRules({ project: { known_scopes, strict_scopes } }: { project: Pro
 
 function DeleteProject({ project }: { project: Project }) {
   const navigate = route.useNavigate()
+  const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
   return (
     <>
-      <Button variant="outline" color="red" onClick={() => setAsking(true)}>
-        Delete project
-      </Button>
+      <DeleteProtection
+        noun="project"
+        isProtected={project.delete_protection}
+        onChange={async delete_protection => {
+          await updateProject({ id: project.id, body: { delete_protection } })
+          await client.invalidateQueries({ queryKey: ['projects'] })
+        }}
+      >
+        <Button
+          variant="outline"
+          color="red"
+          disabled={project.delete_protection}
+          onClick={() => setAsking(true)}
+        >
+          Delete project
+        </Button>
+      </DeleteProtection>
       <DeleteProjectDialog
         of={project}
         isOpen={isAsking}

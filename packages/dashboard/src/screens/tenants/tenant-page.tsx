@@ -1,10 +1,11 @@
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { Button, Group, Skeleton } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import { getTenant } from '../../api/tenants.ts'
+import { getTenant, updateTenant } from '../../api/tenants.ts'
 import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
+import { DeleteProtection } from '../../components/delete-protection.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { CreateKeyLink, KeysOf } from '../../components/keys-of.tsx'
 import { Loaded } from '../../components/loaded.tsx'
@@ -184,12 +185,27 @@ function Suspension({ tenant }: { tenant: Tenant }) {
 
 function DeleteTenant({ tenant }: { tenant: Tenant }) {
   const navigate = route.useNavigate()
+  const client = useQueryClient()
   const [isAsking, setAsking] = useState(false)
   return (
     <>
-      <Button variant="outline" color="red" onClick={() => setAsking(true)}>
-        Delete tenant
-      </Button>
+      <DeleteProtection
+        noun="tenant"
+        isProtected={tenant.delete_protection}
+        onChange={async delete_protection => {
+          await updateTenant({ id: tenant.id, body: { delete_protection } })
+          await client.invalidateQueries({ queryKey: ['tenants'] })
+        }}
+      >
+        <Button
+          variant="outline"
+          color="red"
+          disabled={tenant.delete_protection}
+          onClick={() => setAsking(true)}
+        >
+          Delete tenant
+        </Button>
+      </DeleteProtection>
       <DeleteTenantDialog
         of={tenant}
         isOpen={isAsking}
