@@ -1,3 +1,4 @@
+import { isByAge } from '../../packages/sdk/src/store/end.ts'
 import type { RefusalCode } from '../../packages/sdk/src/verify/verdict.ts'
 
 /** The last answer of a poll, with the reasons that it gives for ended keys. */
@@ -30,7 +31,8 @@ export class EndedModel {
     const isSaid = answer !== null && (answer.object === 'policy_delta' || answer.project_deleted)
     for (const [id, end] of this.#ends) {
       if (!isSaid || ends.has(id)) continue
-      this.#ended.set(id, end > Date.parse(answer.generated_at) ? 'revoked_key' : 'expired_key')
+      const atEnd = isByAge(end) ? 'too_old' : 'expired_key'
+      this.#ended.set(id, end > Date.parse(answer.generated_at) ? 'revoked_key' : atEnd)
     }
     // A reason in the answer counts, also for keys that the node never held.
     for (const { change, key_id, cause = '' } of answer?.project_deleted ? [] : (answer?.changes ?? [])) {
@@ -49,8 +51,11 @@ export class EndedModel {
     this.#ends = ends
   }
 
-  /** The reason for a key that may not be used. */
-  codeOf(id: string): RefusalCode {
-    return this.#ends.has(id) ? 'expired_key' : (this.#ended.get(id) ?? 'unknown_key')
+  /**
+   * The reason for a key that may not be used.
+   * @param atEnd the reason if the node still holds the key
+   */
+  codeOf(id: string, atEnd: RefusalCode): RefusalCode {
+    return this.#ends.has(id) ? atEnd : (this.#ended.get(id) ?? 'unknown_key')
   }
 }

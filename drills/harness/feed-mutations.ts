@@ -115,6 +115,12 @@ const kinds = {
     send(world, 'PATCH', `/v1/projects/${world.projects[0]}`, {
       default_rate_limits: limitsOf(world.random),
     }),
+  /** Of keys that are made later, the longest life is a day. */
+  age: (world: FeedWorld) =>
+    send(world, 'PATCH', `/v1/projects/${world.projects[0]}`, {
+      max_key_lifetime_days: world.random.pick([null, 1, 1]),
+      lifetime: world.random.pick(['refuse', 'refuse', 'report']),
+    }),
   deleteTenant(world: FeedWorld) {
     const { random, tenants } = world
     const id = random.pick(tenants)
@@ -166,6 +172,7 @@ const weights: Record<MutationKind, number> = {
   rotate: 7,
   revoke: 9,
   defaults: 3,
+  age: 3,
   deleteTenant: 1.5,
   deleteProject: 0,
   networks: 5,
@@ -179,6 +186,15 @@ const weights: Record<MutationKind, number> = {
 }
 
 const bulkOf = (random: Seeded) => random.weighted({ disable: 4, enable: 4, revoke: 1 })
+
+/** Makes the keys nearly a day old, so that some get too old within the hours of a seed. No node may hold them yet. */
+export async function ageKeys({ random, house, keys }: FeedWorld): Promise<void> {
+  for (const id of keys)
+    await house.client.query(
+      "update api_keys set created_at = created_at - $2 * interval '1 minute' where id = $1",
+      [id, 19 * 60 + random.integer(6 * 60)],
+    )
+}
 
 const remember = ({ keys, issued }: FeedWorld, { body }: Answer) => {
   keys.push(body.id)

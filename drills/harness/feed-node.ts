@@ -9,6 +9,7 @@ import { createVerify, type Served, type Verify } from '../../packages/sdk/src/v
 import { EndedModel, type Ends, type FeedAnswer } from './feed-ended.ts'
 import { type FeedHouse, fetchFrom } from './feed-house.ts'
 import {
+  codeAtEnd,
   differences,
   drillAddress,
   heldKeys,
@@ -150,9 +151,10 @@ export class FeedNode {
         continue
       }
       const isOther = env !== 'both' && !key.includes(`_${env}_`)
-      const due = isOther ? 'wrong_env' : sent.has(id) ? (refused.get(id) ?? 'valid') : this.#ended.codeOf(id)
+      const ended = () => this.#ended.codeOf(id, codeAtEnd(truth, id, this.options))
+      const due = isOther ? 'wrong_env' : sent.has(id) ? (refused.get(id) ?? 'valid') : ended()
       // The feed names no tenant whose keys have all expired, so a node may still count it as suspended, or not yet.
-      const isEither = due === 'expired_key' && verdict.code === 'suspended_tenant'
+      const isEither = (due === 'expired_key' || due === 'too_old') && verdict.code === 'suspended_tenant'
       if (verdict.code !== due && !isEither) wrong.push(`judges key ${id} ${verdict.code} instead of ${due}`)
       else if (verdict.valid && verdict.keyId !== id) wrong.push(`takes key ${id} for ${verdict.keyId}`)
     }
@@ -163,7 +165,7 @@ export class FeedNode {
     const { store } = this.#served
     if (store === undefined) return new Map()
     const { records } = store
-    return new Map(Array.from(records.slots(), slot => [records.keyId(slot), records.expiresAt(slot)]))
+    return new Map(Array.from(records.slots(), slot => [records.keyId(slot), records.end(slot)]))
   }
 
   #open(): { sync: Sync; verify: Verify } {

@@ -3,7 +3,7 @@ import { doChores } from '../../packages/server/src/platform/db/upkeep.ts'
 import { pruneChanges } from '../../packages/server/src/policy/upkeep.ts'
 import { type Seeded, seeded } from '../../packages/server/test/seeded.ts'
 import type { FeedHouse } from './feed-house.ts'
-import { type FeedWorld, makeFeedWorld, mutateWorld, pickMutation } from './feed-mutations.ts'
+import { ageKeys, type FeedWorld, makeFeedWorld, mutateWorld, pickMutation } from './feed-mutations.ts'
 import { FeedNode, type NodeOptions, type Polled, type PollPlan } from './feed-node.ts'
 import { countLasting, goneKeys, readTruth, type Truth } from './feed-truth.ts'
 
@@ -67,6 +67,7 @@ class SeedRun {
     const { random } = this.#world
     const { commands } = this.#options
     for (let i = 0; i < firstKeys; i += 1) await this.#mutate('create')
+    await ageKeys(this.#world)
     for (this.#step = 1; this.#step <= commands; this.#step += 1) {
       this.#command = random.weighted(weights)
       count(this.#options.tally, this.#command)
@@ -206,7 +207,7 @@ function makeNode(
     token: isTest ? house.testToken : house.scene.live,
     env: isTest ? 'test' : random.pick(['live', 'test', 'both', 'both']),
     tenantIds: random.pick([[], [], some, [...some, randomUUID()]]),
-    lacks: random.pick([[], [], ['suspended', 'cidr'], ['cidr']]),
+    lacks: random.pick([[], [], ['suspended', 'cidr', 'lifetime'], ['cidr', 'lifetime'], ['lifetime']]),
     ...(onAnswer !== undefined && { onAnswer }),
   })
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { digestFromBase64 } from '../../packages/sdk/src/runtime/digest.ts'
+import { shownEnd } from '../../packages/sdk/src/store/end.ts'
 import { toWireRateLimits, type WireRateLimit } from '../../packages/sdk/src/store/rate-limits.ts'
 import type { Store } from '../../packages/sdk/src/store/store.ts'
 import type { RefusalCode } from '../../packages/sdk/src/verify/verdict.ts'
@@ -14,6 +15,7 @@ interface KeyRow {
   rate_limits: WireRateLimit[] | null
   /** Milliseconds since 1970. */
   expires_at: number | null
+  created_at: number
   revoked: boolean
   disabled: boolean
   tenant_deleted: boolean
@@ -28,16 +30,20 @@ export interface Truth {
   version: number
   deleted: boolean
   default_rate_limits: WireRateLimit[]
+  /** How long its nodes accept a key, in milliseconds; null: at any age. */
+  refused_after: number | null
   keys: KeyRow[]
 }
 
 /** One statement, so one moment. It shares nothing with the feed's statements. */
 const readProject = `
   select h.version, p.deleted_at is not null as deleted, p.default_rate_limits,
+    case when p.lifetime = 'refuse' then p.max_key_lifetime_days * 86400000 end as refused_after,
     (select coalesce(json_agg(json_build_object(
        'id', k.id, 'tenant_id', k.tenant_id, 'env', k.env, 'digest', encode(k.lookup_hash, 'base64'),
        'scopes', to_json(k.scopes), 'rate_limits', k.rate_limits,
        'expires_at', floor(extract(epoch from k.expires_at) * 1000),
+       'created_at', floor(extract(epoch from k.created_at) * 1000),
        'revoked', k.revoked_at is not null, 'disabled', k.disabled_at is not null,
        'tenant_deleted', t.deleted_at is not null, 'tenant_suspended', t.suspended_at is not null,
        'networks', to_json(k.allowed_cidrs), 'tenant_networks', to_json(t.allowed_cidrs))), '[]')
@@ -55,6 +61,25 @@ export interface Sight {
   tenantIds: readonly string[]
   /** Features of the feed that the node does not know, as one of an earlier release. */
   lacks?: readonly string[]
+}
+
+const never = Number.POSITIVE_INFINITY
+
+/** When a key ends, and the verdict on it then. */
+function endOf(
+  { refused_after }: Truth,
+  { created_at, expires_at }: KeyRow,
+): { at: number; isByAge: boolean } {
+  const tooOldAt = refused_after === null ? never : created_at + refused_after
+  const expiresAt = expires_at ?? never
+  return { at: Math.min(expiresAt, tooOldAt), isByAge: tooOldAt < expiresAt }
+}
+
+/** The verdict on a held key after its end. A node that knows no ages takes each end for an expiry. */
+export function codeAtEnd(truth: Truth, id: string, { lacks }: Sight): RefusalCode {
+  const key = truth.keys.find(key => key.id === id)
+  const isByAge = key !== undefined && endOf(truth, key).isByAge && !lacks?.includes('lifetime')
+  return isByAge ? 'too_old' : 'expired_key'
 }
 
 const isSeen = (key: KeyRow, { env, tenantIds }: Sight) =>
@@ -100,9 +125,7 @@ export function refusedKeys(truth: Truth, address: string | undefined): Readonly
 
 /** The keys that a node holds now, by id, each in one line of text. They may be used, but for those of suspended tenants. */
 export function sentKeys(truth: Truth, sight: Sight, now: number): Map<string, string> {
-  const sent = truth.keys.filter(
-    key => isSent(truth, key, sight) && (key.expires_at === null || key.expires_at > now),
-  )
+  const sent = truth.keys.filter(key => isSent(truth, key, sight) && endOf(truth, key).at > now)
   return new Map(
     sent.map(key => [
       key.id,
@@ -110,7 +133,7 @@ export function sentKeys(truth: Truth, sight: Sight, now: number): Map<string, s
         ...key,
         limits: key.rate_limits ?? truth.default_rate_limits,
         tenantId: key.tenant_id,
-        expiresAt: key.expires_at,
+        endsAt: endOf(truth, key).at,
       }),
     ]),
   )
@@ -124,7 +147,7 @@ export function heldKeys({ records, find }: StoreView, truth: Truth, now: number
   const digests = new Map(truth.keys.map(key => [key.id, digestFromBase64(key.digest) ?? '']))
   const held = new Map<string, string>()
   for (const slot of records.slots()) {
-    const end = records.expiresAt(slot)
+    const end = records.end(slot)
     if (end <= now) continue
     const id = records.keyId(slot)
     const line = lineOf({
@@ -132,7 +155,7 @@ export function heldKeys({ records, find }: StoreView, truth: Truth, now: number
       env: records.env(slot),
       scopes: records.scopes(slot),
       limits: toWireRateLimits(records.rateLimits(slot) ?? []),
-      expiresAt: end === Number.POSITIVE_INFINITY ? null : end,
+      endsAt: shownEnd(end) ?? never,
     })
     const isFound = find(digests.get(id) ?? '') === slot
     held.set(id, isFound && !held.has(id) ? line : `${line}, not found by its digest`)
@@ -148,16 +171,16 @@ interface Line {
   env: string
   scopes: readonly string[]
   limits: readonly WireRateLimit[]
-  expiresAt: number | null
+  endsAt: number
 }
 
-const lineOf = ({ tenantId, env, scopes, limits, expiresAt }: Line): string =>
+const lineOf = ({ tenantId, env, scopes, limits, endsAt }: Line): string =>
   JSON.stringify([
     tenantId,
     env,
     scopes,
     limits.map(({ id, limit, window_ms, algorithm, scope }) => [id, limit, window_ms, algorithm, scope]),
-    expiresAt,
+    endsAt === never ? null : endsAt,
   ])
 
 /** The differences of two sets of keys, a line a key. */
