@@ -9,8 +9,8 @@ const noted = `('sign_in_failed', 'reset_requested', 'permission_refused', 'addr
 /**
  * Reads every row of every table in a stable order, so that two dumps can be compared. It leaves out
  * `last_used_at` of secret keys and `last_seen_at` of sessions, because the gate writes them for any request
- * with a valid credential, and the counts of requests, which it writes once a minute. It also leaves out security
- * events of refused requests unless `withNoted` is set: flush them first.
+ * with a valid credential, the counts of requests, which it writes once a minute, and when upkeep verified a chain. It also leaves
+ * out security events of refused requests unless `withNoted` is set: flush them first.
  */
 export async function dump(
   query: Query,
@@ -26,7 +26,8 @@ export async function dump(
 }
 
 const rowsOf = (table: string, withNoted: boolean) =>
-  `select '${table}' as table, to_jsonb(t) - 'last_used_at' - 'last_seen_at' as row from ${table} t
+  `select '${table}' as table,
+     to_jsonb(t) - array['last_used_at', 'last_seen_at', 'verified_at', 'verification_due_at'] as row from ${table} t
    ${conditionOf(table, withNoted)}`
 
 function conditionOf(table: string, withNoted: boolean): string {
