@@ -1,7 +1,7 @@
 /**
- * Addresses: `cidr.ts` compares ranges, `read-networks.ts` reads a list of them, `client-address.ts` reads an address, `client-network.ts` is the network for which
- * failures count, `trusted-proxies.ts` says whose headers count, and `loopback.ts` which hosts are this machine. `judge-address.ts`
- * is the verdict on an address.
+ * Addresses: `cidr.ts` compares ranges, `read-networks.ts` reads a list of them, `client-address.ts` reads an address,
+ * `client-network.ts` is the network for which failures count, `trusted-proxies.ts` says whose headers count, and `loopback.ts`
+ * which hosts are this machine. `judge-address.ts` is the verdict on an address.
  */
 
 import { isIP } from 'node:net'
