@@ -207,6 +207,45 @@ test('nodes get their policy and count as pending while the database rejects the
   assert.equal((await revoke(vendor, id)).acknowledged, true)
 })
 
+test('a node that one process could not record is acknowledged through another', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  await query('alter table policy_nodes add constraint full_disk check (version > 0) not valid')
+  try {
+    const walk = `/v1/policy/snapshot?project_id=${vendor.projectId}&node=a`
+    assert.equal((await ask('GET', walk, { token: vendor.live })).status, 200)
+  } finally {
+    await query('alter table policy_nodes drop constraint full_disk')
+  }
+  assert.deepEqual((await revoke(vendor, id)).pending, ['a'])
+  const url = `/v1/policy/delta?project_id=${vendor.projectId}&since=3&node=a`
+  assert.equal((await impatient.ask('GET', url, { token: vendor.live })).status, 200)
+  const { waited_ms, ...propagation } = await revoke(vendor, id)
+  assert.deepEqual(propagation, {
+    acknowledged: true,
+    version: 3,
+    nodes: 1,
+    nodes_acknowledged: 1,
+    pending: [],
+  })
+})
+
+test('what was recorded before a process failed to record a restarted node does not count', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  const url = `/v1/policy/delta?project_id=${vendor.projectId}&since=2&node=a`
+  assert.equal((await impatient.ask('GET', url, { token: vendor.live })).status, 200)
+  await query('update policy_nodes set version = 3 where workspace_id = $1', [vendor.workspaceId])
+  await query('alter table policy_nodes add constraint full_disk check (version > 2) not valid')
+  try {
+    assert.equal((await poll(vendor, 1, 'a')).status, 200)
+  } finally {
+    await query('alter table policy_nodes drop constraint full_disk')
+  }
+  const propagation = await revoke(vendor, id)
+  assert.deepEqual([propagation.acknowledged, propagation.pending], [false, ['a']])
+})
+
 test('a poll is answered although its node cannot be recorded', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)

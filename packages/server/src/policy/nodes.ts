@@ -6,8 +6,8 @@ import type { StoreClock } from '../platform/db/failover/store-clock.ts'
 import { requireSame } from '../platform/db/failover/timeline.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { liveMs } from './live.ts'
-import { countNodes, noteAndTimeNodes, noteNodes } from './sql.ts'
-import { UnwrittenNodes } from './unwritten-nodes.ts'
+import { countNodes, noteAndTimeNodes, noteNodes, recordedSince } from './sql.ts'
+import { type NotedNode, UnwrittenNodes } from './unwritten-nodes.ts'
 
 /** What a poll says about its node: it holds `version` of the environments that it sees. */
 interface Sighting {
@@ -86,27 +86,32 @@ export const openNodes = (
   storeClock: StoreClock,
   noteMs: number,
   acknowledged: Acknowledged | null,
-): Nodes => new RecordedNodes(openWrites(lanes, acknowledged), openCounts(lanes), clock, storeClock, noteMs)
+): Nodes => {
+  const opened = {
+    writes: openWrites(lanes, acknowledged),
+    counts: openCounts(lanes),
+    recorded: openRecorded(lanes, clock),
+  }
+  return new RecordedNodes(opened, clock, storeClock, noteMs)
+}
+
+interface NodeLanes {
+  readonly writes: ReturnType<typeof openWrites>
+  readonly counts: ReturnType<typeof openCounts>
+  readonly recorded: ReturnType<typeof openRecorded>
+}
 
 class RecordedNodes implements Nodes {
   readonly #remembered = recentlyUsed<{ version: number; floor: number; at: number }>(mostRemembered)
   readonly #unwritten: UnwrittenNodes
-  readonly #writes: ReturnType<typeof openWrites>
-  readonly #counts: ReturnType<typeof openCounts>
+  readonly #lanes: NodeLanes
   readonly #clock: Clock
   readonly #storeClock: StoreClock
   readonly #noteMs: number
 
-  constructor(
-    writes: ReturnType<typeof openWrites>,
-    counts: ReturnType<typeof openCounts>,
-    clock: Clock,
-    storeClock: StoreClock,
-    noteMs: number,
-  ) {
+  constructor(opened: NodeLanes, clock: Clock, storeClock: StoreClock, noteMs: number) {
     this.#unwritten = new UnwrittenNodes(clock.monotonic)
-    this.#writes = writes
-    this.#counts = counts
+    this.#lanes = opened
     this.#clock = clock
     this.#storeClock = storeClock
     this.#noteMs = noteMs
@@ -119,7 +124,7 @@ class RecordedNodes implements Nodes {
     const now = this.#clock.monotonic()
     const isSame = last?.version === version && last.floor === floor
     if (isSame && last.at > this.#storeClock.aheadAt() && now - last.at < rewriteMs) return
-    const isKept = await this.#writes.run(sighting, new Deadline(this.#noteMs)).catch(() => false)
+    const isKept = await this.#lanes.writes.run(sighting, new Deadline(this.#noteMs)).catch(() => false)
     if (isKept) {
       this.#remembered.set(key, { version, floor, at: now })
       this.#unwritten.delete(sighting)
@@ -131,14 +136,18 @@ class RecordedNodes implements Nodes {
   }
 
   async count(question: FleetQuestion): Promise<Fleet> {
-    const noteTime = this.#storeClock.ask()
-    const { storeMs, ...fleet } = await this.#counts.run(question)
-    if (storeMs !== null) noteTime(storeMs)
     const { workspaceId, projectId, env, version } = question
     const seeing = env === null ? (['live', 'test', 'both'] as const) : ([env, 'both'] as const)
     const places = seeing.map(sees => ({ workspaceId, projectId, sees }))
-    const missed = places.flatMap(place => this.#unwritten.liveOf(place)).filter(one => one.version < version)
-    const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
+    const missed = () =>
+      places.flatMap(place => this.#unwritten.liveOf(place)).filter(one => one.version < version)
+    await this.#forgetRecorded(missed())
+    const noteTime = this.#storeClock.ask()
+    const { storeMs, ...fleet } = await this.#lanes.counts.run(question)
+    if (storeMs !== null) noteTime(storeMs)
+    const unknown = missed()
+      .map(({ node }) => node)
+      .filter(node => !fleet.pending.includes(node))
     return {
       ...fleet,
       isUnsure:
@@ -148,6 +157,15 @@ class RecordedNodes implements Nodes {
       nodes: fleet.nodes + unknown.length,
       pending: [...fleet.pending, ...unknown].slice(0, mostPending),
     }
+  }
+
+  /** Behind a balancer, the next poll of a node reaches another process, which records it. */
+  async #forgetRecorded(missed: readonly NotedNode[]): Promise<void> {
+    const look = async (noted: NotedNode) => {
+      const isRecorded = await this.#lanes.recorded.run(noted).catch(() => false)
+      if (isRecorded) this.#unwritten.forget(noted)
+    }
+    await Promise.all(missed.slice(0, mostPending).map(look))
   }
 }
 
@@ -174,6 +192,27 @@ const openWrites = (lanes: Lanes, acknowledged: Acknowledged | null) =>
       if (acknowledged !== null)
         for (const { age } of rows) if (typeof age === 'number') acknowledged(Math.max(age, 0))
       return sightings.map((_, i) => kept.has(i + 1))
+    },
+    bytesOf: ({ node }) => 96 + node.length,
+  })
+
+const openRecorded = (lanes: Lanes, clock: Clock) =>
+  lanes.open<NotedNode, boolean>({
+    name: 'policy_recorded',
+    shares: 'reads',
+    statement: recordedSince,
+    repeatable: true,
+    values: noted => [
+      noted.map(one => one.workspaceId),
+      noted.map(one => one.projectId),
+      noted.map(one => one.sees),
+      noted.map(one => one.node),
+      // Read when the batch is sent: what comes between makes the moment later, which keeps a node.
+      noted.map(one => clock.monotonic() - one.at),
+    ],
+    answers(rows, noted) {
+      const recorded = new Set(rows.map(row => Number(row.place)))
+      return noted.map((_, i) => recorded.has(i + 1))
     },
     bytesOf: ({ node }) => 96 + node.length,
   })

@@ -118,6 +118,15 @@ export const noteAndTimeNodes = sql(
      order by version limit 1) c on true`,
 )
 
+/** Which nodes were recorded after a moment that is so many milliseconds ago. */
+export const recordedSince = sql(
+  'policy.recorded_since',
+  `select u.place from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::float8[])
+     with ordinality u(w, p, sees, node, age, place)
+   join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees = u.sees and k.node = u.node
+   where k.seen_at > (select service_now()) - u.age * interval '1 millisecond'`,
+)
+
 /**
  * Counts the live nodes of an environment and those that hold a version, and lists the others. Also returns since when the
  * database is on its timeline; for 90 s after that it may lack a live node. One reading of the clock judges all, and is returned.

@@ -13,12 +13,17 @@ interface Unwritten extends NodePlace {
   readonly version: number
 }
 
+export interface NotedNode extends Unwritten {
+  /** When it was noted, by the monotonic clock. */
+  readonly at: number
+}
+
 /** Over all workspaces, about 300 bytes each. */
 const keptMax = 10_000
 
 interface Held {
   /** The one noted first comes first. */
-  readonly nodes: Map<string, Unwritten & { readonly at: number }>
+  readonly nodes: Map<string, NotedNode>
   /** When a node that may be live was forgotten. */
   forgotAt: number
 }
@@ -65,8 +70,13 @@ export class UnwrittenNodes {
     this.#tidy(sighting.workspaceId, workspace)
   }
 
-  /** The live nodes of a place. */
-  liveOf(place: NodePlace): Unwritten[] {
+  /** Call it once the node is recorded elsewhere. Keeps what was noted of the node since then. */
+  forget(noted: NotedNode): void {
+    if (this.#heldOf(noted)?.nodes.get(noted.node) === noted) this.delete(noted)
+  }
+
+  /** The live nodes of a place, the one noted first comes first. */
+  liveOf(place: NodePlace): NotedNode[] {
     const from = this.#now() - liveMs
     return [...(this.#heldOf(place)?.nodes.values() ?? [])].filter(({ at }) => at > from)
   }
