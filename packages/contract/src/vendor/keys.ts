@@ -26,9 +26,8 @@ import {
   Uuid,
 } from '../shared.ts'
 
-const keyCreate = {
-  project_id: Uuid,
-  env: Env,
+/** What a vendor sets of a key. */
+export const keySettings = {
   name: Type.Optional(Name),
   scopes: Type.Optional(Scopes),
   meta: Type.Optional(Meta),
@@ -41,6 +40,7 @@ const keyCreate = {
   allowed_cidrs: Type.Optional(KeyNetworks),
   expires_at: Type.Optional(Timestamp),
 }
+const keyCreate = { project_id: Uuid, env: Env, ...keySettings }
 const KeyCreateFields = strictObject(keyCreate)
 export const KeyCreate = Type.Unsafe<Static<typeof KeyCreateFields> & OneTenant>(
   strictObject({ ...keyCreate, ...namedTenant }, oneTenant),
@@ -130,6 +130,14 @@ const fields = {
   disabled_by: nullable(KeyPauser),
   rotated_from: nullable(Uuid),
   rotated_to: nullable(Uuid),
+  source_id: nullable({
+    ...Type.String(),
+    description: 'The id of an imported key where it comes from.',
+  }),
+  imported_at: nullable({
+    ...Timestamp,
+    description: 'When the key came from another system. Null: it was made here.',
+  }),
   last_used_at: nullable(Timestamp),
   updated_at: Timestamp,
 }

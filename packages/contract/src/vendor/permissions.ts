@@ -4,7 +4,7 @@ import { oneOf } from '../shared.ts'
 
 /**
  * What a secret key may be limited to. Each route that accepts a secret key names one of them. None implies another:
- * `keys:write` changes keys and does not list them. `policy:labels` opens no route: with it, the feed that `policy:read` opens has
+ * `keys:write` changes keys and does not list them, `keys:import` neither. `policy:labels` opens no route: with it, the feed that `policy:read` opens has
  * names, and the `meta` of tenants, and verdicts on keys have names.
  */
 export const permissions = [
@@ -18,6 +18,7 @@ export const permissions = [
   'embed:mint',
   'keys:read',
   'keys:write',
+  'keys:import',
   'tenants:read',
   'tenants:write',
   'projects:read',

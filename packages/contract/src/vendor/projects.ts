@@ -77,6 +77,10 @@ export const Project = resource('project', {
   max_key_lifetime_days: KeyLifetime,
   lifetime: Lifetime,
   delete_protection: DeleteProtection,
+  accepts_imported: Type.Boolean({
+    description:
+      'Whether a key was ever imported: servers then look up any text, and not only keys of the form of this service.',
+  }),
   policy_version: nullable(
     Type.Integer({
       minimum: 1,

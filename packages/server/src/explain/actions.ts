@@ -2,7 +2,7 @@ import type { KeyExplain, KeyExplainQuery, KeyExplanation, Reason } from '@keyra
 import type { Permission } from '@keyrail/contract/vendor/permissions'
 import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
-import { type KeyFacts, readKeyFacts } from '../keys/facts.ts'
+import { type KeyFacts, readKeyFacts, seesImported } from '../keys/facts.ts'
 import { toKey } from '../keys/resource.ts'
 import type { KeyTurns } from '../keys/turns.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -12,7 +12,7 @@ import { invalidField, Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso } from '../platform/time.ts'
 import { readNodesOfKey } from '../policy/key-nodes.ts'
 import { type PeekNeeds, peekLimits } from '../ratelimit/peek.ts'
-import { reasonsOf, unknownReasons, wellFormed } from './reasons.ts'
+import { formOf, reasonsOf, unknownReasons } from './reasons.ts'
 
 /** What the routes of this room need from outside; `deps.ts` provides it. */
 export interface ExplainNeeds extends PeekNeeds {
@@ -48,10 +48,12 @@ export async function explainText(
   const { kind, id, sessionId } = principal
   deps.keyTurns.identify.take(`${kind} ${sessionId ?? id}`)
   const digest = tokenDigest(text)
-  const facts = await db.readAtOnce(principal.workspaceId, tx => readKeyFacts(tx, digest, sightOf(principal)))
-  if (facts !== null) return await explainFacts(deps, call, facts, asked, [wellFormed])
+  const [facts, acceptsAny] = await db.readAtOnce(principal.workspaceId, tx =>
+    Promise.all([readKeyFacts(tx, digest, sightOf(principal)), seesImported(tx, sightOf(principal))]),
+  )
+  if (facts !== null) return await explainFacts(deps, call, facts, asked, [formOf(text)])
   return {
-    ...judge(unknownReasons(text)),
+    ...judge(unknownReasons(text, acceptsAny)),
     at: iso(dateOrNull(asked.at) ?? new Date(deps.clock.now())),
     key: null,
     tenant: null,

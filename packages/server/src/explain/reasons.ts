@@ -2,7 +2,7 @@ import type { ExplainedRefusal, Reason } from '@keyrail/contract/vendor/explain'
 import type { KeyFacts } from '../keys/facts.ts'
 import { lifetimeEnd } from '../lifecycle/lifetime.ts'
 import { outlives } from '../lifecycle/overlap.ts'
-import { envOfKey, secretKeyPrefix } from '../platform/crypto/token.ts'
+import { envOfKey, hasFormOfImported, secretKeyPrefix } from '../platform/crypto/token.ts'
 import { iso, millisOrNull } from '../platform/time.ts'
 import type { Judged, Limit } from './judged.ts'
 import { networkReasons } from './network-reasons.ts'
@@ -13,25 +13,39 @@ const reason = (code: ExplainedRefusal, applies: boolean, detail: string): Reaso
   detail,
 })
 
-/** A text that is no key of this caller. Every text is answered in the same way, whoever has such a key. */
-export function unknownReasons(text: string): Reason[] {
-  if (envOfKey(text) === null) {
-    const why =
-      'The text is no key: its form or its checksum is wrong. A part may be missing, or there twice.'
-    return [reason('malformed_key', true, why)]
-  }
+const malformed = reason(
+  'malformed_key',
+  true,
+  'The text is no key: its form or its checksum is wrong. A part may be missing, or there twice.',
+)
+const ofAnyForm = reason(
+  'malformed_key',
+  false,
+  'Keys were imported, so a key may be any text of 1 to 512 visible ASCII characters.',
+)
+
+/** The first reason for a text that is a key: servers look it up only by its form, or as one from another system. */
+export function formOf(text: string): Reason {
+  if (envOfKey(text) !== null) return wellFormed
+  return hasFormOfImported(text) ? ofAnyForm : malformed
+}
+
+/**
+ * A text that is no key of this caller. Every text is answered in the same way, whoever has such a key.
+ * @param acceptsAny whether a project that the caller sees has keys of any form
+ */
+export function unknownReasons(text: string, acceptsAny: boolean): Reason[] {
+  if (envOfKey(text) === null)
+    return acceptsAny && hasFormOfImported(text)
+      ? [ofAnyForm, reason('unknown_key', true, 'No such key is in the workspace, or you cannot see it.')]
+      : [malformed]
   const why = text.startsWith(secretKeyPrefix)
     ? 'The text is a secret key, which your backend uses with this service. It is no key of a customer.'
     : 'No such key is in the workspace, or you cannot see it.'
   return [wellFormed, reason('unknown_key', true, why)]
 }
 
-/** The first reason for a key that was given as text. */
-export const wellFormed = reason(
-  'malformed_key',
-  false,
-  'The form and the checksum of the text are those of a key.',
-)
+const wellFormed = reason('malformed_key', false, 'The form and the checksum of the text are those of a key.')
 
 /** Each reason for a refusal, in the order in which nodes judge. */
 export function reasonsOf(judged: Judged): Reason[] {

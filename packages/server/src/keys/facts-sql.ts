@@ -16,3 +16,9 @@ const factsOf = (name: string, key: string) =>
   )
 export const factsById = factsOf('facts_by_id', 'id = $2')
 export const factsByDigest = factsOf('facts_by_digest', 'lookup_hash = $2')
+
+export const importedProject = sql(
+  'keys.imported_project',
+  `select exists (select from projects where workspace_id = $1 and accepts_imported and deleted_at is null
+     and ($2::uuid[] is null or id = any($2))) as is_there`,
+)

@@ -2,7 +2,7 @@ import type { RateLimit } from '@keyrail/contract/shared'
 import type { Lifetime } from '@keyrail/contract/vendor/projects'
 import type { Sight } from '../gate/principal.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
-import { factsByDigest, factsById } from './facts-sql.ts'
+import { factsByDigest, factsById, importedProject } from './facts-sql.ts'
 import type { KeyRow } from './rows.ts'
 
 /** A key with what a verdict on it depends on, as the store has them at `now`. */
@@ -35,4 +35,10 @@ export async function readKeyFacts(
   const statement = typeof key === 'string' ? factsById : factsByDigest
   const [row] = await tx.query<KeyFacts>(statement, [tx.workspaceId, key, envs, projectIds])
   return row ?? null
+}
+
+/** Whether a project that the caller sees accepts imported keys, which have any form. */
+export async function seesImported(tx: ReadTx, { projectIds }: Sight): Promise<boolean> {
+  const [row] = await tx.query<{ is_there: boolean }>(importedProject, [tx.workspaceId, projectIds])
+  return row?.is_there ?? false
 }

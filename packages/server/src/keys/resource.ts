@@ -24,6 +24,8 @@ export const toKey = (row: KeyRow): Key => ({
   disabled_by: row.disabled_by,
   rotated_from: row.rotated_from,
   rotated_to: row.rotated_to,
+  source_id: row.source_id,
+  imported_at: isoOrNull(row.imported_at),
   last_used_at: isoOrNull(row.last_used_at),
   updated_at: iso(row.updated_at),
   created_at: iso(row.created_at),
@@ -43,6 +45,8 @@ export const toNewKey = (key: NewKey): Key =>
     original_expires_at: null,
     last_used_at: null,
     embedded_at: null,
+    imported_at: null,
+    source_id: null,
     updated_at: key.created_at,
   })
 

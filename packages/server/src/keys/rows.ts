@@ -33,6 +33,9 @@ export interface KeyRow extends WrittenFirst {
   last_used_at: Date | null
   /** When the key was created with an embed token; null: without one. */
   embedded_at: Date | null
+  /** When the key came from another system, and its id there; null: it was made here. */
+  imported_at: Date | null
+  source_id: string | null
   updated_at: Date
 }
 export interface JudgedKeyRow extends KeyRow {

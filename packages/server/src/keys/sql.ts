@@ -7,7 +7,7 @@ import type { JudgedKeyRow, KeyPlace, KeyRow, NewKey } from './rows.ts'
 
 export const keyColumns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, allowed_cidrs, expires_at,
   revoked_at, revoked_reason, disabled_at, disabled_reason, disabled_by, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
-  embedded_at, created_at, updated_at`
+  embedded_at, imported_at, source_id, created_at, updated_at`
 const isActive = isActiveKeySql('api_keys')
 const judged = `service_now() as now, ${isActive} as is_active`
 

@@ -38,6 +38,10 @@ const raiseFloor = sql(
   `update policy_heads set version = version + 1, floor = version + 1
    where workspace_id = $1 and project_id = $2 returning version`,
 )
+const acceptImported = sql(
+  'policy.accept_imported',
+  `update policy_heads set floor = version, accepts_imported = true where workspace_id = $1 and project_id = $2`,
+)
 const openHead = sql(
   'policy.open_head',
   'insert into policy_heads (workspace_id, project_id) values ($1, $2)',
@@ -109,6 +113,13 @@ export async function raisePolicyFloor(tx: Tx, projectId: string): Promise<numbe
   tx.announce(policyTopic(tx.workspaceId, projectId))
   return row?.version ?? null
 }
+
+/**
+ * Makes the version of a change just noted the floor, with keys of any form from there on: the next poll of every node gets a full
+ * snapshot that says so.
+ */
+export const acceptImportedKeys = (tx: Tx, projectId: string) =>
+  tx.send(acceptImported, [tx.workspaceId, projectId])
 
 export const openPolicyHead = (tx: Tx, projectId: string) => tx.send(openHead, [tx.workspaceId, projectId])
 

@@ -10,7 +10,7 @@ import { iso } from '../platform/time.ts'
 import { heldFeature } from './features.ts'
 import type { PolicyNeeds } from './needs.ts'
 import { heldBy } from './nodes.ts'
-import { headOf, sendPage, tenantsOf } from './page-body.ts'
+import { type HeadOfBody, headOf, sendPage, tenantsOf } from './page-body.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
@@ -114,7 +114,7 @@ function sendNoChange(
   const isCurrent = call.query.since === head.version
   if (isCurrent && matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
   const body = {
-    ...headOfDelta(scope, call.query.since, head.version, head.deleted),
+    ...headOfDelta(scope, call.query.since, head),
     ...(scope.hasTenants && { tenants: [] }),
     changes: [],
     ...(heldMs !== null && { held_ms: heldMs }),
@@ -133,14 +133,14 @@ async function makeDelta(deps: PolicyNeeds, db: Db, scope: FeedScope, since: num
   if (row === null) throw new Refusal('not_found')
   if (row.logged > most.keys || row.is_large || since < row.floor)
     return { body: null, bytes: 0, isLasting: true }
-  const head = JSON.stringify(headOfDelta(scope, since, row.version, row.deleted)).slice(0, -1)
+  const head = JSON.stringify(headOfDelta(scope, since, row)).slice(0, -1)
   const body = new OpenBody(`${head}${tenantsOf(scope, row.tenants ?? '')},"changes":[${row.json ?? ''}]`)
   return { body, bytes: body.bytes, isLasting: true }
 }
 
-const headOfDelta = (scope: FeedScope, since: number, version: number, deleted: boolean) => ({
+const headOfDelta = (scope: FeedScope, since: number, head: HeadOfBody) => ({
   object: 'policy_delta',
-  ...headOf(scope, version, deleted),
+  ...headOf(scope, head),
   since,
 })
 

@@ -51,6 +51,9 @@ export const lifetimeFeature = 'lifetime'
 /** The node refuses the keys of a tenant while it is suspended, and so holds them. */
 export const suspendedFeature = 'suspended'
 
+/** The node looks up any text as a key, where its project has keys from another system. */
+export const importedFeature = 'imported'
+
 /** What a server needs to know is open to `policy:read`; what people call things and note about tenants is not. */
 const labelled = { permission: 'policy:labels' } as const
 export const feedFeatures: Features = {
@@ -70,6 +73,7 @@ export const feedFeatures: Features = {
     tenant: [`case when t.allowed_cidrs <> '{}' then ${cidrsOf('t')} end`],
     tenantsWhere: `t.allowed_cidrs <> '{}' and t.deleted_at is null`,
   },
+  [importedFeature]: { needed: 'k.imported_at is not null' },
   [lifetimeFeature]: {
     key: [
       `case when ${tooOldAt} < coalesce(k.expires_at, 'infinity') then ',"too_old_at":' || ${timeSql(tooOldAt)} end`,

@@ -13,8 +13,15 @@ export interface ProjectRef {
 export const refKey = ({ workspaceId, projectId }: ProjectRef) => `${workspaceId}/${projectId}`
 
 /** Null: the workspace has no such project, so its row has no version. */
-export const toHead = ({ version, floor, deleted }: Row): PolicyHead | null =>
-  version === null ? null : { version: Number(version), floor: Number(floor), deleted: deleted === true }
+export const toHead = ({ version, floor, deleted, imports }: Row): PolicyHead | null =>
+  version === null
+    ? null
+    : {
+        version: Number(version),
+        floor: Number(floor),
+        deleted: deleted === true,
+        imports: imports === true,
+      }
 
 /** Reads policy heads. Concurrent requests of one project share a row. */
 export type Heads = Lane<ProjectRef, PolicyHead | null>

@@ -1,7 +1,9 @@
 import type { VendorPrincipal } from '../gate/principal.ts'
+import type { PolicyHead } from '../gate/read-head.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import { OpenBody } from '../platform/http/body/open-body.ts'
 import { iso } from '../platform/time.ts'
+import { importedFeature } from './features.ts'
 import type { PolicyNeeds } from './needs.ts'
 import type { FeedPage } from './pages.ts'
 import type { FeedScope } from './scope.ts'
@@ -9,8 +11,7 @@ import type { FeedScope } from './scope.ts'
 /** The JSON of the feed: members that all bodies share, the page of a snapshot, and the end that each answer adds. */
 
 interface Content {
-  version: number
-  deleted: boolean
+  head: HeadOfBody
   /** JSON without the brackets. */
   keys: string
   tenants: string
@@ -18,10 +19,10 @@ interface Content {
 }
 
 /** A page of a snapshot, for all who ask for it. */
-export function toPage(scope: FeedScope, { version, deleted, keys, tenants, nextCursor }: Content): FeedPage {
+export function toPage(scope: FeedScope, { head: of, keys, tenants, nextCursor }: Content): FeedPage {
   const head = JSON.stringify({
     object: 'policy_snapshot',
-    ...headOf(scope, version, deleted),
+    ...headOf(scope, of),
     next_cursor: nextCursor,
   })
   const body = new OpenBody(`${head.slice(0, -1)}${tenantsOf(scope, tenants)},"keys":[${keys}]`)
@@ -32,14 +33,21 @@ export function toPage(scope: FeedScope, { version, deleted, keys, tenants, next
 export const tenantsOf = ({ hasTenants }: FeedScope, tenants: string) =>
   hasTenants ? `,"tenants":[${tenants}]` : ''
 
-/** The first members of every body of the feed. Its last one is `generated_at`, the time of the answer. */
-export const headOf = (scope: FeedScope, version: number, deleted: boolean) => ({
+/** What a body says of its project: the version that it has, and what the head of that version says. */
+export type HeadOfBody = Omit<PolicyHead, 'floor'>
+
+/**
+ * The first members of every body of the feed. Its last one is `generated_at`, the time of the answer. A project accepts imported
+ * keys from one version on, so a body that is kept for a version says what holds at that version.
+ */
+export const headOf = (scope: FeedScope, { version, deleted, imports }: HeadOfBody) => ({
   workspace_id: scope.workspaceId,
   project_id: scope.projectId,
   env: scope.env,
   version,
   project_deleted: deleted,
   ...(scope.features !== null && { features: scope.features }),
+  ...(imports && scope.features?.includes(importedFeature) && { accepts_imported: true }),
 })
 
 /**

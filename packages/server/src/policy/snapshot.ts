@@ -8,7 +8,7 @@ import { matches } from '../platform/http/body/shared-body.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import type { PolicyNeeds } from './needs.ts'
 import { heldBy } from './nodes.ts'
-import { sendPage, toPage } from './page-body.ts'
+import { type HeadOfBody, sendPage, toPage } from './page-body.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
@@ -75,8 +75,10 @@ export async function sendSnapshot(
   const name = `snapshot ${scopeName(scope)} ${version}${page} ${isWhole ? 'whole' : 'paged'}`
   const { body } = await policy.pages.share(name, call.deadline, () =>
     head.deleted
-      ? Promise.resolve(toPage(scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }))
-      : makePage(deps, sharedDb(deps, call.db), scope, { version, after }, limit, isWhole),
+      ? Promise.resolve(
+          toPage(scope, { head: { ...head, version }, keys: '', tenants: '', nextCursor: null }),
+        )
+      : makePage(deps, sharedDb(deps, call.db), scope, { ...head, version }, after, limit, isWhole),
   )
   if (body === null) {
     throw new Refusal(
@@ -95,7 +97,8 @@ async function makePage(
   deps: PolicyNeeds,
   db: Db,
   scope: FeedScope,
-  { version, after }: Position,
+  head: HeadOfBody,
+  after: string,
   limit: number,
   isWhole: boolean,
 ): Promise<FeedPage> {
@@ -107,11 +110,10 @@ async function makePage(
   if (more && isWhole) return { body: null, bytes: 0, isLasting: false }
   const nextCursor =
     more && last !== null
-      ? deps.cursors.seal(cursorList(scope), scope.workspaceId, `${version} ${last}`)
+      ? deps.cursors.seal(cursorList(scope), scope.workspaceId, `${head.version} ${last}`)
       : null
   return toPage(scope, {
-    version,
-    deleted: false,
+    head,
     keys: json ?? '',
     tenants: tenants ?? '',
     nextCursor,

@@ -10,7 +10,8 @@ import type { FeedStatements } from './statements.ts'
 /** Policy heads of many projects, by their index in the arrays; the version is null for a missing project. */
 export const findHeads = sql(
   'policy.find_heads',
-  `select u.place, ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted, s.same
+  `select u.place, ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted,
+     h.accepts_imported as imports, s.same
    from (select store_level_is_same() as same) s
    cross join unnest($1::uuid[], $2::uuid[]) with ordinality u(w, p, place)
    left join policy_heads h on h.workspace_id = u.w and h.project_id = u.p`,
@@ -25,7 +26,8 @@ export const findPolls = sql(
      join credentials c on c.digest = d.digest and c.kind = 'secret_key'
    )
    select f.place, f.workspace_id, f.id, ${recordColumns},
-     ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted, s.same
+     ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted,
+     h.accepts_imported as imports, s.same
    from (select store_level_is_same() as same) s
    cross join found f
    join secret_keys k on k.workspace_id = f.workspace_id and k.id = f.id

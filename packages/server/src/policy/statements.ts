@@ -7,6 +7,7 @@ import {
   earlierEndSql,
   type Feature,
   type Features,
+  importedFeature,
   lifetimeFeature,
   suspendedFeature,
   timeSql,
@@ -94,7 +95,10 @@ function choose(features: Features, named: readonly string[]): Choice {
   const some = chosen.filter(feature => feature.tenant !== undefined).map(({ tenantsWhere }) => tenantsWhere)
   return {
     key: [
-      keyMembers(named.includes(lifetimeFeature) ? 'k.expires_at' : earlierEndSql),
+      keyMembers({
+        end: named.includes(lifetimeFeature) ? 'k.expires_at' : earlierEndSql,
+        prefix: named.includes(importedFeature) ? 'to_json(k.display_prefix)::text' : ownPrefix,
+      }),
       ...parts('key'),
       `'}'`,
     ].join(', '),
@@ -108,10 +112,18 @@ function choose(features: Features, named: readonly string[]): Choice {
   }
 }
 
-/** @param end SQL for the end of a key */
-const keyMembers = (end: string) => `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
-    '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":"', k.display_prefix,
-    '","scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
+/** Keys that were made here have no character to escape in their prefix. */
+const ownPrefix = `concat('"', k.display_prefix, '"')`
+
+/** SQL for the end of a key, and for the JSON of its prefix. */
+const keyMembers = ({
+  end,
+  prefix,
+}: {
+  end: string
+  prefix: string
+}) => `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
+    '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":', ${prefix}, ',"scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
     ',"expires_at":', coalesce(${timeSql(end)}, 'null'),
     case when coalesce(k.rate_limits, d.limits) = '[]' then ''
       else ',"rate_limits":' || coalesce(k.rate_limits, d.limits)::text end`
@@ -187,8 +199,8 @@ const lastOf = (floor: string) => `(select max(p.${floor}) from policy_tenants p
 const changesText = (choice: Choice) => {
   const { key, tenant, judgeable } = choice
   return `
-   select ${versionSql('h')} as version, ${floorOf(choice)} as floor, h.project_deleted as deleted, l.logged${tenant === null ? '' : ' + n.logged as logged'},
-     c.json, ${tenant === null ? 'null' : 'c.tenants'} as tenants, coalesce(c.bytes > $7, false) as is_large
+   select ${versionSql('h')} as version, ${floorOf(choice)} as floor, h.project_deleted as deleted,
+     h.accepts_imported as imports, l.logged${tenant === null ? '' : ' + n.logged as logged'}, c.json, ${tenant === null ? 'null' : 'c.tenants'} as tenants, coalesce(c.bytes > $7, false) as is_large
    from policy_heads h
    cross join lateral (
      select count(*)::int as logged, array_agg(distinct r.key_id) as ids

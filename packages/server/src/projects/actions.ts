@@ -62,6 +62,7 @@ export function createProject(
         max_key_lifetime_days: body.max_key_lifetime_days ?? null,
         lifetime: body.lifetime ?? 'report',
         delete_protection: body.delete_protection ?? false,
+        accepts_imported: false,
         created_at: new Date(at),
         updated_at: new Date(at),
       }
@@ -228,6 +229,7 @@ const toProject = (row: VersionedProjectRow): Project => ({
   max_key_lifetime_days: row.max_key_lifetime_days,
   lifetime: row.lifetime,
   delete_protection: row.delete_protection,
+  accepts_imported: row.accepts_imported,
   policy_version: row.policy_version,
   updated_at: iso(row.updated_at),
   created_at: iso(row.created_at),

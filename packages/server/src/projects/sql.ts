@@ -22,6 +22,7 @@ export interface ProjectRow {
   max_key_lifetime_days: number | null
   lifetime: Lifetime
   delete_protection: boolean
+  accepts_imported: boolean
   created_at: Date
   updated_at: Date
 }
@@ -31,7 +32,8 @@ export interface VersionedProjectRow extends ProjectRow {
 }
 
 const columns = `p.id, p.name, p.slug, p.key_prefix, p.default_rate_limits, p.known_scopes, p.strict_scopes,
-  p.max_key_lifetime_days, p.lifetime, p.delete_protection, p.created_at, p.updated_at`
+  p.max_key_lifetime_days, p.lifetime, p.delete_protection, p.accepts_imported,
+  p.created_at, p.updated_at`
 
 const slugTaken = { projects_slug_unique: 'slug_taken' } as const
 

@@ -4,7 +4,7 @@ import type { ServiceVerdict } from '@keyrail/contract/verdicts'
 import type { KeyVerdict, KeyVerify } from '@keyrail/contract/verify'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
-import { envOfKey, tokenDigest } from '../platform/crypto/token.ts'
+import { envOfKey, hasFormOfImported, tokenDigest } from '../platform/crypto/token.ts'
 import { readAddress } from '../platform/network/client-address.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
@@ -37,17 +37,18 @@ export async function verifyKey(
   const { workspaceId, reach } = principal
   const projectId = body.project_id.toLowerCase()
   const formEnv = envOfKey(text)
-  const digest = formEnv === null ? null : tokenDigest(text)
-  const found = await deps.findKeyByText.run({ workspaceId, projectId, digest, reach }, deadline)
+  const isOwnForm = formEnv !== null
+  const digest = isOwnForm || hasFormOfImported(text) ? tokenDigest(text) : null
+  const found = await deps.findKeyByText.run({ workspaceId, projectId, digest, isOwnForm, reach }, deadline)
   if (!found.hasProject) throw new Refusal('not_found')
   const { key, hour } = found
   const place = {
     workspaceId,
     projectId,
-    env: reach === 'test' ? 'test' : (formEnv ?? 'live'),
+    env: reach === 'test' ? 'test' : (formEnv ?? key?.env ?? 'live'),
     hour,
   } as const
-  const judged = judgeKey(text, formEnv !== null, key, { scopes, address })
+  const judged = judgeKey(text, isOwnForm || (digest !== null && found.acceptsAny), key, { scopes, address })
   if (judged !== 'valid' || key === null) return refuse(deps, judged, place)
   const limits = await charge(deps, { principal, deadline }, { projectId, key, cost })
   if (limits?.allowed === false)

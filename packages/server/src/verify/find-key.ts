@@ -12,6 +12,8 @@ interface Presented {
   readonly projectId: string
   /** The SHA-256 of the key; null: the text cannot be a key. */
   readonly digest: Buffer | null
+  /** Whether form and checksum are those of keys that are made here. */
+  readonly isOwnForm: boolean
   /** A test credential sees test keys only. */
   readonly reach: 'test' | 'both'
 }
@@ -40,6 +42,8 @@ export interface FoundKey {
 
 interface Found {
   readonly hasProject: boolean
+  /** Whether a key of the project may have any form, because it was imported. */
+  readonly acceptsAny: boolean
   /** Null: the project has no such key, as far as the credential sees. */
   readonly key: FoundKey | null
   /** The hour of the look-up, counted from 1970, by the clock of the store. */
@@ -62,9 +66,10 @@ export function openFindKey(lanes: Lanes): FindKeyByText {
       asked.map(({ projectId }) => projectId),
       asked.map(({ digest }) => digest),
       asked.map(({ reach }) => reach === 'test'),
+      asked.map(({ isOwnForm }) => isOwnForm),
     ],
     answers(rows, asked) {
-      const found: Found[] = asked.map(() => ({ hasProject: false, key: null, hour: 0 }))
+      const found: Found[] = asked.map(() => ({ hasProject: false, acceptsAny: false, key: null, hour: 0 }))
       for (const row of rows) found[Number(row.place) - 1] = toFound(row)
       return found
     },
@@ -74,6 +79,7 @@ export function openFindKey(lanes: Lanes): FindKeyByText {
 
 const toFound = (row: Row): Found => ({
   hasProject: row.has_project === true,
+  acceptsAny: row.accepts_any === true,
   hour: Number(row.hour),
   key: row.id === null ? null : toFoundKey(row),
 })

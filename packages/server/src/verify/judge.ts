@@ -11,7 +11,7 @@ interface Request {
 
 /**
  * Judges a key in the order of the contract, as the SDK does. Limits are charged after that.
- * @param isForm whether form and checksum are those of a key
+ * @param isForm whether form and checksum are those of a key, or the project has keys of any form
  * @param key as the store has it; null: there is none
  */
 export function judgeKey(

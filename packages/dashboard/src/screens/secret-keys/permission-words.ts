@@ -12,6 +12,7 @@ export const permissionWords: Record<Permission, string> = {
   'embed:mint': 'Mint embed tokens for pages of your customers',
   'keys:read': 'List, read and identify keys',
   'keys:write': 'Create, change, rotate and revoke keys',
+  'keys:import': 'Import keys by their hashes, and create tenants for them',
   'tenants:read': 'List and read tenants',
   'tenants:write': 'Create, change and delete tenants, and end their embed sessions',
   'projects:read': 'List and read projects, and the servers that hold their keys',

@@ -40,6 +40,11 @@ export function envOfKey(text: string): Env | null {
   return env !== undefined && isWellFormedToken(text) ? (env as Env) : null
 }
 
+const anyForm = /^[!-~]{1,512}$/
+
+/** Whether a text can be a key from another system: visible ASCII characters. */
+export const hasFormOfImported = (text: string): boolean => anyForm.test(text)
+
 /** SHA-256 of the whole credential: the form in which a credential is stored, found and compared. */
 export const tokenDigest = (token: string): Buffer => hash('sha256', token, 'buffer')
 
