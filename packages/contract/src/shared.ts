@@ -6,7 +6,7 @@ import { Type } from './schema.ts'
  * Shapes that several resources use: the spec's "Shared field types" and the two envelopes.
  *
  * The schemas are plain JSON Schema 2020-12. Five `x-…` keywords hold rules that JSON Schema cannot
- * express; the service's validator applies them, every other reader may ignore them:
+ * express; the service's validator applies them, every other reader may ignore them (`x-shape` is only shown, in place of its object):
  * `x-name` (the rule of `names.ts`: a pattern would need `\p{…}`, which generated clients in Python and Go fail to read),
  * `x-unique-by` (member that is unique in an array), `x-max-bytes` (UTF-8 length of the compact JSON),
  * `x-max-members` (members an object may have, at every level), `x-unique` (no two equal strings; checked

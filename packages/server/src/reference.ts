@@ -86,7 +86,7 @@ function describe(route: Route): FastifySchema {
     ...(parameter !== undefined && {
       params: Type.Object({ [parameter.slice(1)]: Type.String({ format: 'uuid' }) }),
     }),
-    ...(takesBody(route) && { body: route.body ?? route.signed?.schema }),
+    ...(takesBody(route) && { body: shown(route.body ?? route.signed?.schema) }),
     headers: Type.Object(headersOf(route)),
     response: {
       [route.answer.status]: success(route),
@@ -97,6 +97,12 @@ function describe(route: Route): FastifySchema {
     },
   } as FastifySchema
 }
+
+/** A body whose rows are judged one by one is declared as one of any objects, and shown with the shape of these. */
+const shown = (schema: unknown): unknown =>
+  JSON.parse(JSON.stringify(schema), (_, value: unknown) =>
+    typeof value === 'object' && value !== null && 'x-shape' in value ? value['x-shape'] : value,
+  )
 
 function success(route: Route) {
   const { schema, type, lines } = route.answer

@@ -16,6 +16,7 @@ import { ratelimit } from './ratelimit/room.ts'
 import { secretKeys } from './secret-keys/room.ts'
 import { securityEvents } from './security-events/room.ts'
 import { tenants } from './tenants/room.ts'
+import { transfer } from './transfer/room.ts'
 import { usage } from './usage/room.ts'
 import { verify } from './verify/room.ts'
 import { workspace } from './workspace/room.ts'
@@ -30,6 +31,7 @@ export const rooms = [
   projects,
   tenants,
   keys,
+  transfer,
   explain,
   embed,
   policy,

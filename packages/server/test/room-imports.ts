@@ -51,6 +51,18 @@ export const betweenRooms: Record<string, string[]> = {
   ],
   'security-events': [],
   tenants: ['audit/append', 'audit/changes', 'keys/cascade', 'policy/changes', 'policy/propagation'],
+  transfer: [
+    'audit/append',
+    'audit/exports',
+    'keys/cap-name',
+    'keys/known-scopes',
+    'keys/lifetime',
+    'keys/needs',
+    'keys/resource',
+    'keys/rows',
+    'policy/changes',
+    'tenants/meet',
+  ],
   usage: ['keys/find-tenant'],
   verify: ['policy/cause', 'ratelimit/actions', 'usage/own-counts'],
   workspace: [

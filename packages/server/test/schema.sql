@@ -30,7 +30,9 @@ table api_keys row level security
   disabled_reason text
   disabled_by text
   allowed_cidrs text[]
-  constraint api_keys_checked CHECK (api_keys_checked(env, lookup_hash, meta, name, rate_limits, revoked_reason, scopes, disabled_at, disabled_reason, disabled_by, allowed_cidrs))
+  imported_at timestamp(3) with time zone
+  source_id text
+  constraint api_keys_row_checked CHECK (api_keys_row_checked(env, lookup_hash, meta, name, rate_limits, revoked_reason, scopes, disabled_at, disabled_reason, disabled_by, allowed_cidrs, source_id))
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint api_keys_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
   constraint api_keys_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)

@@ -15,6 +15,7 @@ import type { ratelimitRoutes } from './ratelimit.ts'
 import type { secretKeyRoutes } from './secret-keys.ts'
 import type { securityEventRoutes } from './security-events.ts'
 import type { tenantRoutes } from './tenants.ts'
+import type { transferRoutes } from './transfer.ts'
 import type { usageRoutes } from './usage.ts'
 import type { verifyRoutes } from './verify.ts'
 import type { workspaceRoutes } from './workspace.ts'
@@ -39,6 +40,7 @@ export type Routes = typeof auditRoutes &
   typeof secretKeyRoutes &
   typeof securityEventRoutes &
   typeof tenantRoutes &
+  typeof transferRoutes &
   typeof usageRoutes &
   typeof verifyRoutes &
   typeof workspaceRoutes

@@ -68,6 +68,8 @@ export const backends: Rule = permission => ({
   credentials: ['secret_key'],
   noOrigin: true,
 })
+/** Calls of an owner's backend that give away what opens the workspace's APIs. */
+export const ownerBackends: Rule = permission => ({ ...backends(permission), role: 'owner', liveOnly: true })
 /** Also for keys that are bound to projects: the room limits them to these. */
 export const withinProjects =
   (rule: Rule): Rule =>

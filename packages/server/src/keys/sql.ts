@@ -3,6 +3,7 @@ import { isActiveKeySql } from '../lifecycle/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import { tenantCapName } from './cap-name.ts'
 import type { JudgedKeyRow, KeyPlace, KeyRow, NewKey } from './rows.ts'
 
 export const keyColumns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, allowed_cidrs, expires_at,
@@ -148,8 +149,7 @@ export async function countActiveKeys(
 
 const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
 /** Makes requests check one at a time, for a tenant that is near its cap. */
-export const lockTenantCap = (tx: Tx, tenantId: string) =>
-  tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
+export const lockTenantCap = (tx: Tx, tenantId: string) => tx.query(lockCap, [tenantCapName(tenantId)])
 /** Makes long bulk operations of a workspace begin one at a time. */
 export const lockBulkTurn = (tx: Tx) => tx.query(lockCap, [`keyrail.bulk ${tx.workspaceId}`])
 

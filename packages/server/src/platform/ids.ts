@@ -28,3 +28,7 @@ export function idMaker(clock: Clock, randomBytes: (size: number) => Buffer): Ma
     return v7({ msecs: last, seq: counter, random: randomBytes(16) })
   }
 }
+
+/** The id of what was made elsewhere, at a time since 1970 in ms: it takes its place among ids that were made here. */
+export const idOfTime = (ms: number, randomBytes: (size: number) => Buffer): string =>
+  v7({ msecs: ms, seq: randomBytes(4).readUInt32BE(), random: randomBytes(16) })

@@ -82,6 +82,8 @@ ajv.addKeyword({
   type: 'object',
   validate: (most: number, value: object) => Buffer.byteLength(JSON.stringify(value)) <= most,
 })
+// Only shown: the service judges each of these objects by itself.
+ajv.addKeyword({ keyword: 'x-shape', schemaType: 'object' })
 ajv.addKeyword({ keyword: 'x-max-members', type: 'object', validate: membersWithin })
 
 function membersWithin(most: number, value: unknown): boolean {
