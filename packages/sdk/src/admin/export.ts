@@ -7,6 +7,8 @@ import { errorFromService, fromService, toService } from './names.ts'
 import { type AdminDefaults, type CallOptions, pauseAfter, queryOf } from './request.ts'
 
 const WHAT = 'GET /v1/audit_logs/export' satisfies RouteName
+/** What `export-keys.ts` reads. */
+export const KEYS = 'GET /v1/keys/export' satisfies RouteName
 const { method, path } = partsOf(WHAT)
 /** In characters. Far longer than any row, whose payload has at most two values of `meta` (old and new), 64 KiB each. */
 const LINE_MAX_LENGTH = 4 * 1024 * 1024

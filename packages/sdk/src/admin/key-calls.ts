@@ -43,13 +43,23 @@ export interface KeyCalls {
   count(body: t.KeyCountBody, options?: CallOptions): Promise<t.KeyCount>
   /** `GET /v1/keys/bulk/:id`. How far a change of many keys has come, for 7 days after its end. */
   getBulk(id: string, options?: CallOptions): Promise<t.BulkOperation>
+  /** `POST /v1/keys/import`. Up to 1,000 keys of another system by their SHA-256. Each row has its own answer; every one resolves. */
+  import(body: t.KeyImport, options?: KeyedOptions): Promise<t.KeyImported>
+  /**
+   * `GET /v1/keys/export`. An owner's keys that are neither revoked nor expired, with their digests, in one stream, read as fast as
+   * you take them. A broken stream continues after the last key. `timeoutMs` limits the wait for more data, not the whole.
+   */
+  export(query?: t.KeyExport, options?: CallOptions): AsyncIterable<t.ExportedKey>
   /** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
   deleteEnded(query?: t.EndedKeysQuery, options?: CallOptions): Promise<t.EndedKeysDeleted>
   /** `GET /v1/keys/:id/usage` */
   usage(id: string, query?: t.KeyUsageQuery, options?: CallOptions): Promise<t.KeyUsage>
 }
 
-export const keyCalls = ({ call, change, create, list, one, read }: Calls): KeyCalls => ({
+export const keyCalls = (
+  { call, change, create, list, one, read }: Calls,
+  exportKeys: KeyCalls['export'],
+): KeyCalls => ({
   create: create('POST /v1/keys', 'api_key'),
   list: list('GET /v1/keys'),
   get: one('GET /v1/keys/:id', 'api_key'),
@@ -76,6 +86,9 @@ export const keyCalls = ({ call, change, create, list, one, read }: Calls): KeyC
     call('POST /v1/keys/enable', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
   count: (body, options) => call('POST /v1/keys/count', { object: 'key_count', body, options }),
   getBulk: (id, options) => call('GET /v1/keys/bulk/:id', { object: 'bulk_operation', id, options }),
+  import: (body, options) =>
+    call('POST /v1/keys/import', { object: 'key_import', keyed: true, body, options }),
+  export: exportKeys,
   deleteEnded: read('DELETE /v1/keys/ended', 'ended_keys_deletion'),
   usage: (id, query, options) => call('GET /v1/keys/:id/usage', { object: 'key_usage', id, query, options }),
 })

@@ -1,5 +1,5 @@
 /**
- * Manages a workspace. `calls.ts` calls a route by its name, `key-calls.ts` has those on keys, `request.ts` sends, `list.ts` pages, `export.ts` streams,
+ * Manages a workspace. `calls.ts` calls a route by its name, `key-calls.ts` has those on keys, `request.ts` sends, `list.ts` pages, `export.ts` and `export-keys.ts` stream,
  * `types.ts` has the types of the contract, and `names.ts` converts their names.
  */
 
@@ -8,6 +8,7 @@ import { refuseBrowser } from '../runtime/refuse-browser.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { type Calls, createCalls } from './calls.ts'
 import { exportRows } from './export.ts'
+import { exportKeys } from './export-keys.ts'
 import { keyCalls } from './key-calls.ts'
 import type { Listing } from './list.ts'
 import type * as o from './options.ts'
@@ -27,7 +28,9 @@ export function openAdmin(options: o.AdminOptions, world: { timer: Timer; random
     ...peopleCalls(calls),
     projects: projectCalls(calls),
     tenants: tenantCalls(calls),
-    keys: keyCalls(calls),
+    keys: keyCalls(calls, (query, options) =>
+      exportKeys<t.ExportedKey>(createHttpSender(connection), query, defaults, options),
+    ),
     secretKeys: secretKeyCalls(calls),
     embedTokens: {
       /** `POST /v1/embed_tokens`. A token for the browser of one tenant, valid for five minutes. */

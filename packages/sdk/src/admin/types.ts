@@ -5,6 +5,7 @@ import type * as audit from '@keyrail/contract/vendor/audit'
 import type * as bulk from '@keyrail/contract/vendor/bulk'
 import type * as ended from '@keyrail/contract/vendor/ended'
 import type * as explain from '@keyrail/contract/vendor/explain'
+import type * as imports from '@keyrail/contract/vendor/imports'
 import type * as invites from '@keyrail/contract/vendor/invites'
 import type * as keys from '@keyrail/contract/vendor/keys'
 import type * as members from '@keyrail/contract/vendor/members'
@@ -67,6 +68,11 @@ export type KeyCreate = Camel<Static<typeof keys.KeyCreate>>
 export type KeyExplain = Camel<Static<typeof explain.KeyExplain>>
 export type KeyExplainQuery = Camel<Static<typeof explain.KeyExplainQuery>>
 export type KeyExplanation = Camel<Static<typeof explain.KeyExplanation>>
+/** A line of an export of keys. */
+export type ExportedKey = Camel<Static<typeof imports.ExportedKey>>
+export type KeyExport = Camel<Static<typeof imports.KeyExport>>
+export type KeyImport = Camel<Static<typeof imports.KeyImport>>
+export type KeyImported = Camel<Static<typeof imports.KeyImported>>
 export type KeyExample = Camel<Static<typeof overview.KeyExample>>
 export type KeyExamples = Camel<Static<typeof overview.KeyExamples>>
 export type KeyFilter = Camel<Static<typeof bulk.KeyFilter>>
