@@ -4,6 +4,7 @@ import { bootstrapToken, type Heard } from '../packages/server/test/harness.ts'
 import { makePerson } from '../packages/server/test/people.ts'
 import { makeInvite, uniqueSlug } from '../packages/server/test/vendor.ts'
 import { readDocument, section, tableOf } from './documents.ts'
+import { importKey, importMet } from './lifecycle-imports.ts'
 import { openHouse, type Stage, setStage } from './lifecycle-stage.ts'
 
 const harness = await openHouse()
@@ -170,6 +171,14 @@ const calls: Record<string, Call> = {
     await revokeKey(stage, ask)
     return marked(stage, () => ask('DELETE', '/v1/keys/ended'))
   },
+  '`POST /v1/keys/import`: the first of a project': (stage, ask) => importKey(stage, ask, 'one'),
+  '`POST /v1/keys/import`: a later one': async (stage, ask) => {
+    await importKey(stage, ask, 'one', 'test')
+    return marked(stage, () => importKey(stage, ask, 'two'))
+  },
+  'the same again, of imported keys': twice((stage, ask) => importKey(stage, ask, 'one')),
+  '`POST /v1/keys/import`: `create_tenants`': importMet,
+  '`GET /v1/keys/export`': (_, ask) => ask('GET', '/v1/keys/export'),
 }
 
 /** Rows that create their workspace or project; they have a separate test. */

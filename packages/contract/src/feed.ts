@@ -31,7 +31,7 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields, `suspended` says which tenants are suspended, `cidr` from which networks keys may be used, `lifetime` which keys get too old; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
+    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields, `suspended` says which tenants are suspended, `cidr` from which networks keys may be used, `lifetime` which keys get too old, `imported` gives keys from another system, which have any form; `held_ms` adds one to answers that were held, `refusals` one to all; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
 const int4Max = 2_147_483_647
@@ -175,6 +175,12 @@ const head = {
     Type.Array(Type.String(), {
       description:
         'The requested features that the service knows and the secret key may see, sorted, without `held_ms` and `refusals`. Absent if none was requested. `names` and `meta` of earlier nodes stand for `external_id` and `key_meta`, with labels where the key may see them.',
+    }),
+  ),
+  accepts_imported: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Only with the feature `imported`: a key of the project may be any text of 1 to 512 visible ASCII characters. Absent: keys have the form and the checksum of this service.',
     }),
   ),
   takes_refusals: Type.Optional(

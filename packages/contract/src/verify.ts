@@ -13,7 +13,7 @@ export const KeyVerify = strictObject({
   key: Type.String({
     maxLength: presentedMax,
     description:
-      'What the customer sent. It is not stored or logged. Any text without NUL and unpaired surrogates has a verdict.',
+      'What the customer sent. Where keys were imported, that may be any text of 1 to 512 visible ASCII characters. It is not stored or logged. Any text without NUL and unpaired surrogates has a verdict.',
   }),
   project_id: Uuid,
   scopes: Type.Optional({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { AskApi, PrepareMutation } from './mutations.ts'
 import { issueKey, type Scene } from './vendor.ts'
 
@@ -13,8 +14,17 @@ export async function changeManyOnce(
   return body.id
 }
 
-/** The calls that change many keys, by `operation`. */
+/** The calls that change or import many keys, by `operation`. */
 export const bulks: Record<string, PrepareMutation> = {
+  importKeys: async ({ scene }) => ({
+    url: '/v1/keys/import',
+    token: scene.live,
+    body: {
+      project_id: scene.projectId,
+      env: 'live',
+      rows: [{ tenant_id: scene.tenantId, digest: randomBytes(32).toString('hex') }],
+    },
+  }),
   revokeKeys: async means => ({
     url: '/v1/keys/revoke',
     token: means.scene.live,

@@ -104,6 +104,7 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   reportRefusals: [404, 'not_found'],
   createEmbedToken: [404, 'not_found'],
   createKey: [404, 'not_found'],
+  importKeys: [404, 'not_found'],
   identifyKey: [404, 'not_found'],
   explainKey: [404, 'not_found'],
   getKey: [404, 'not_found'],

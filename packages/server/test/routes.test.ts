@@ -28,6 +28,8 @@ const beyondRows: Record<string, string> = {
   'POST /v1/keys/disable': 'all keys of a customer stop with one call',
   'POST /v1/keys/enable': 'all keys of a customer stop with one call, and go on with another',
   'POST /v1/keys/count': 'a person sees how many keys a change of many concerns',
+  'POST /v1/keys/import': 'customers of another system keep their keys',
+  'GET /v1/keys/export': 'a vendor who leaves takes the keys along',
   'GET /v1/keys/bulk/:id': 'a change of many keys goes on after its answer',
   'PATCH /v1/embed/tenant': 'a customer says from where its keys may be used',
   'POST /v1/embed/keys/:id/disable': 'a customer stops a key without ending it',

@@ -112,7 +112,8 @@ const standing = `
     when 'workspace_member.joined' then m.removed_at is not null or m.role is distinct from l.payload->>'role'
     else m.removed_at is not null or m.role is distinct from l.payload->'role'->>'new' end`
 
-const keyBirths = `${created('api_key.created')} union all ${successors('api_key.rotated')}`
+const keyBirths = `${created('api_key.created')} union all ${created('api_key.imported')}
+  union all ${successors('api_key.rotated')}`
 const secretKeyBirths = `${created('secret_key.created')} union all ${successors('secret_key.rotated')}`
 
 const faults = `
@@ -181,11 +182,14 @@ const inDeletedProject = `exists (select from audit_logs p where p.workspace_id 
 /**
  * One row per version in the audit log; `keys` says whether it is also in policy_changes. An update, suspension or
  * resumption of a tenant raises the version of each project in which it has keys that are not revoked. A project whose ended keys were
- * deleted has no such history. Each batch of a bulk operation raises the version of a project once.
+ * deleted has no such history. Each batch of a bulk operation raises the version of a project once, and so does an import.
  */
 const versions = `
   select coalesce(payload::json->>'project_id', payload::json->'successor'->>'project_id')::uuid as project_id, true as keys
   from audit_logs where workspace_id = $1 and action in ('api_key.created', 'api_key.rotated')
+  union all
+  select distinct on (payload::jsonb->'project_id', payload::jsonb->'imported_at') (payload::json->>'project_id')::uuid, true
+  from audit_logs where workspace_id = $1 and action = 'api_key.imported'
   union all
   select k.project_id, true from audit_logs l
   join api_keys k on k.workspace_id = l.workspace_id and k.id = l.target_id
@@ -205,7 +209,7 @@ const versions = `
   select distinct on (l.seq, k.project_id) k.project_id, false from audit_logs l
   join api_keys k on k.workspace_id = l.workspace_id and k.tenant_id = l.target_id
   join (
-    select target_id as id, seq from audit_logs where workspace_id = $1 and action = 'api_key.created'
+    select target_id as id, seq from audit_logs where workspace_id = $1 and action in ('api_key.created', 'api_key.imported')
     union all
     select (payload::json->'successor'->>'id')::uuid, seq from audit_logs
     where workspace_id = $1 and action = 'api_key.rotated') b on b.id = k.id and b.seq < l.seq

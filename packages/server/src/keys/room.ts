@@ -3,8 +3,8 @@
  * that to many keys: `filter-sql.ts` finds them, `bulk-batch.ts` changes a batch, `bulks.ts` goes on after the answer, `bulk-wait.ts`
  * waits for nodes, `bulk-sql.ts` stores how far it is. `cascade.ts` revokes with a tenant or project, `delete-ended.ts` deletes.
  * `search.ts` with `search-sql.ts` and `hygiene-sql.ts`, and `identify.ts`, find keys without their ids. `quota.ts` bounds active
- * keys, `ended-quota.ts` with `ended-sql.ts` ended ones, `turns.ts` how often a caller may do something, `lifetime.ts` how long a key
- * lives. `rows.ts` has the stored shapes, `resource.ts` those of the API, `known-scopes.ts` what a project says about scopes.
+ * keys by the lock of `cap-name.ts`, `ended-quota.ts` with `ended-sql.ts` ended ones, `turns.ts` how often a caller may do something,
+ * `lifetime.ts` how long a key lives. `rows.ts` has the stored shapes, `resource.ts` those of the API, `known-scopes.ts` what a project says about scopes.
  * `end-sql.ts` has the statements that pause, revoke and delete, `project-sql.ts` and `find-tenant.ts` read a project and a tenant,
  * `facts.ts` with `facts-sql.ts` what a verdict depends on. `tenant-keys.ts` serves the embed plane.
  */
