@@ -53,7 +53,7 @@ export const holdTenants = (tx: Tx, ids: readonly string[]) =>
 const makeTenantsStatement = sql(
   'transfer.make_tenants',
   `insert into tenants (workspace_id, id, external_id, meta, created_at, updated_at, allowed_cidrs, delete_protection)
-   select $1, u.id, u.external_id, '{}', $2, $2, '{}', false
+   select $1::uuid, u.id, u.external_id, '{}'::json, $2::timestamptz, $2::timestamptz, '{}'::text[], false
      from unnest($3::uuid[], $4::text[]) u(id, external_id) order by u.external_id
    on conflict (workspace_id, external_id) where deleted_at is null do nothing
    returning id`,
@@ -148,7 +148,7 @@ const insertStatement = sql(
   'transfer.insert_keys',
   `insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, name, display_prefix, scopes, meta,
      rate_limits, allowed_cidrs, expires_at, created_at, updated_at, made_by, imported_at, source_id)
-   select $1, u.digest, u.id, $2, u.tenant_id, $3, u.name, u.display_prefix, ${texts('u.scopes')}, u.meta::json,
+   select $1::uuid, u.digest, u.id, $2::uuid, u.tenant_id, $3::text, u.name, u.display_prefix, ${texts('u.scopes')}, u.meta::json,
      u.rate_limits::jsonb, case when u.allowed_cidrs is not null then ${texts('u.allowed_cidrs')} end,
      u.expires_at, u.created_at, $4::timestamptz, $5::uuid, $4::timestamptz, u.source_id
    from unnest($6::bytea[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],

@@ -54,18 +54,17 @@ export async function resolveRows(
     findKeysByDigest(tx, digests),
     findTaken(tx, digests),
   ])
-  const own = new Map(keys.map(key => [key.digest.toString('hex'), key]))
-  const isFree = ({ digest }: ReadRow) => {
-    const hex = digest.toString('hex')
-    return !own.has(hex) && !taken.has(hex)
-  }
+  const seen = new Set([...keys.map(({ digest }) => digest.toString('hex')), ...taken])
+  const isFree = ({ digest }: ReadRow) => !seen.has(digest.toString('hex'))
   const known = order.isDry ? tenants : await completeTenants(deps, tx, order, reads.filter(isFree), tenants)
   const living = known.filter(tenant => !tenant.is_deleted)
   const place = { project_id: order.project.id, env: order.env }
   const counts = await countAll(deps, tx, order, place, living)
+  // A call that held the caps before may have made the same keys: these count no more.
+  const now = order.isDry ? keys : await findKeysByDigest(tx, digests)
   return {
     place,
-    own,
+    own: new Map(now.map(key => [key.digest.toString('hex'), key])),
     taken,
     counts,
     tenantOf: tenantsOf(living, order, isFree),

@@ -232,7 +232,13 @@ test('a key among 20,000 is found by index, with and without statistics', async 
     [workspaceId, projectId, tenantId],
   )
   const readRows = await openStatementWork(harness)
-  const values = [[workspaceId], [projectId], [`"\\\\x${tokenDigest('5000').toString('hex')}"`], [false]]
+  const values = [
+    [workspaceId],
+    [projectId],
+    [`"\\\\x${tokenDigest('5000').toString('hex')}"`],
+    [false],
+    [true],
+  ]
   for (const isAnalyzed of [false, true]) {
     if (isAnalyzed) await query('analyze api_keys')
     for (const mode of ['custom', 'generic'] as const) {
