@@ -20,7 +20,7 @@ export const transferRoutes = declareRoutes({
     operation: 'exportKeys',
     summary: 'Export keys',
     description:
-      'Streams the keys that are neither revoked nor expired, with their SHA-256, as one JSON object per line: what an import takes, and `id`, `project_id`, `env` and `disabled_at`. A last line `{"object":"export_end","count":N}` says how many there were; without it, continue after the last complete line.',
+      'Streams the keys that are neither revoked nor expired, with their SHA-256, as one JSON object per line: what an import takes, and `object`, `id`, `project_id` and `env`. A last line `{"object":"export_end","count":N}` says how many there were; without it, continue after the last complete line.',
     permission: 'keys:read',
     query: KeyExport,
     answer: Type.String({

@@ -53,6 +53,12 @@ const row = {
     ...Timestamp,
     description: 'When the key was made, not in the future. Default: now.',
   } as typeof Timestamp),
+  disabled_at: Type.Optional(
+    nullable({
+      ...Timestamp,
+      description: 'When the key was paused, not in the future: it stays paused, as by you. Null: it is not.',
+    } as typeof Timestamp),
+  ),
 }
 const RowFields = strictObject(row)
 /** A key to import. */
@@ -84,6 +90,12 @@ const ImportedRow = strictObject({
       '`exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since.',
   }),
   id: nullable({ ...Uuid, description: 'The id of the key. Null: none was written.' }),
+  active: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: the row is invalid.',
+    }),
+  ),
   errors: Type.Optional(
     Type.Array(
       strictObject({
@@ -136,10 +148,7 @@ export const ExportedKey = strictObject({
   allowed_cidrs: Type.Optional(Type.Array(Type.String())),
   expires_at: Type.Optional(Timestamp),
   created_at: Timestamp,
-  disabled_at: nullable({
-    ...Timestamp,
-    description: 'When the key was paused. An import does not take it.',
-  }),
+  disabled_at: Type.Optional(Timestamp),
 })
 export type ExportedKey = Static<typeof ExportedKey>
 /** The last line of an export. Without it, the export broke off. */

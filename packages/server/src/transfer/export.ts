@@ -5,7 +5,7 @@ import type { Caller } from '../gate/caller.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { toRateLimit } from '../keys/resource.ts'
 import type { Db } from '../platform/db/db.ts'
-import { iso, isoOrNull } from '../platform/time.ts'
+import { iso } from '../platform/time.ts'
 import { type ExportFilter, type ExportRow, readExportPage } from './export-sql.ts'
 import type { TransferNeeds } from './needs.ts'
 
@@ -112,5 +112,5 @@ const toExported = (row: ExportRow): ExportedKey => ({
   ...(row.allowed_cidrs !== null && { allowed_cidrs: row.allowed_cidrs }),
   ...(row.expires_at !== null && { expires_at: iso(row.expires_at) }),
   created_at: iso(row.created_at),
-  disabled_at: isoOrNull(row.disabled_at),
+  ...(row.disabled_at !== null && { disabled_at: iso(row.disabled_at) }),
 })

@@ -28,13 +28,15 @@ export interface FoundTenant {
   id: string
   external_id: string
   is_deleted: boolean
+  is_suspended: boolean
 }
+const tenantColumns =
+  'id, external_id, deleted_at is not null as is_deleted, suspended_at is not null as is_suspended'
 const findTenantsStatement = sql(
   'transfer.find_tenants',
-  `select id, external_id, deleted_at is not null as is_deleted from tenants
-     where workspace_id = $1 and id = any($2::uuid[])
+  `select ${tenantColumns} from tenants where workspace_id = $1 and id = any($2::uuid[])
    union
-   select id, external_id, false from tenants
+   select ${tenantColumns} from tenants
      where workspace_id = $1 and external_id = any($3::text[]) and deleted_at is null`,
 )
 export const findTenants = (tx: Tx, ids: readonly string[], externalIds: readonly string[]) =>
@@ -43,8 +45,7 @@ export const findTenants = (tx: Tx, ids: readonly string[], externalIds: readonl
 /** As `holdTenant` of one key: against a deletion until the commit. */
 const holdTenantsStatement = sql(
   'transfer.hold_tenants',
-  `select id, external_id, deleted_at is not null as is_deleted from tenants
-   where workspace_id = $1 and id = any($2::uuid[]) order by id for share`,
+  `select ${tenantColumns} from tenants where workspace_id = $1 and id = any($2::uuid[]) order by id for share`,
 )
 export const holdTenants = (tx: Tx, ids: readonly string[]) =>
   tx.query<FoundTenant>(holdTenantsStatement, [tx.workspaceId, ids])
@@ -69,11 +70,17 @@ export const makeTenants = async (
 }
 
 /** A key of the workspace that has one of the digests. */
-export type OwnKey = Pick<KeyRow, 'id' | 'project_id' | 'tenant_id' | 'env'> & { digest: Buffer }
+export type OwnKey = Pick<KeyRow, 'id' | 'project_id' | 'tenant_id' | 'env'> & {
+  digest: Buffer
+  /** Neither revoked, expired nor paused, and its tenant not suspended. */
+  is_active: boolean
+}
 const findKeysStatement = sql(
   'transfer.find_keys',
-  `select lookup_hash as digest, id, project_id, tenant_id, env from api_keys
-   where workspace_id = $1 and lookup_hash = any($2::bytea[])`,
+  `select k.lookup_hash as digest, k.id, k.project_id, k.tenant_id, k.env,
+     ${isActiveKeySql('k')} and k.disabled_at is null and t.suspended_at is null as is_active
+   from api_keys k join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id
+   where k.workspace_id = $1 and k.lookup_hash = any($2::bytea[])`,
 )
 export const findKeysByDigest = (tx: Tx, digests: readonly Buffer[]) =>
   tx.query<OwnKey>(findKeysStatement, [tx.workspaceId, digests])
@@ -139,6 +146,7 @@ export type NewImported = Pick<
   | 'allowed_cidrs'
   | 'expires_at'
   | 'created_at'
+  | 'disabled_at'
   | 'source_id'
 > & { digest: Buffer }
 
@@ -147,13 +155,15 @@ const texts = (list: string) =>
 const insertStatement = sql(
   'transfer.insert_keys',
   `insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, name, display_prefix, scopes, meta,
-     rate_limits, allowed_cidrs, expires_at, created_at, updated_at, made_by, imported_at, source_id)
+     rate_limits, allowed_cidrs, expires_at, created_at, disabled_at,
+     disabled_by, updated_at, made_by, imported_at, source_id)
    select $1::uuid, u.digest, u.id, $2::uuid, u.tenant_id, $3::text, u.name, u.display_prefix, ${texts('u.scopes')}, u.meta::json,
      u.rate_limits::jsonb, case when u.allowed_cidrs is not null then ${texts('u.allowed_cidrs')} end,
-     u.expires_at, u.created_at, $4::timestamptz, $5::uuid, $4::timestamptz, u.source_id
+     u.expires_at, u.created_at, u.disabled_at, case when u.disabled_at is not null then 'vendor' end, $4::timestamptz, $5::uuid, $4::timestamptz, u.source_id
    from unnest($6::bytea[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
-     $14::text[], $15::timestamptz[], $16::timestamptz[], $17::text[])
-     u(digest, id, tenant_id, name, display_prefix, scopes, meta, rate_limits, allowed_cidrs, expires_at, created_at, source_id)
+     $14::text[], $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::text[])
+     u(digest, id, tenant_id, name, display_prefix, scopes, meta, rate_limits, allowed_cidrs, expires_at, created_at, disabled_at,
+       source_id)
    order by u.id`,
 )
 export function insertImported(
@@ -179,6 +189,7 @@ export function insertImported(
     keys.map(key => jsonOrNull(key.allowed_cidrs)),
     keys.map(key => key.expires_at?.toISOString() ?? null),
     keys.map(key => key.created_at.toISOString()),
+    keys.map(key => key.disabled_at?.toISOString() ?? null),
     keys.map(key => key.source_id),
   ])
 }

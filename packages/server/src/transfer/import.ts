@@ -4,6 +4,7 @@ import { actorOf, appendAudit } from '../audit/append.ts'
 import type { Caller } from '../gate/caller.ts'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 import { toKey, toTarget } from '../keys/resource.ts'
+import type { KeyRow } from '../keys/rows.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { idOfTime } from '../platform/ids.ts'
@@ -18,7 +19,16 @@ import {
   type NewImported,
 } from './import-sql.ts'
 import type { ImportNeeds } from './needs.ts'
-import { invalid, keysOf, ofOwnKey, type Plan, type Planned, planRows, refusedDigest } from './plan.ts'
+import {
+  invalid,
+  keysOf,
+  madeOf,
+  ofOwnKey,
+  type Plan,
+  type Planned,
+  planRows,
+  refusedDigest,
+} from './plan.ts'
 import { readRow } from './read-row.ts'
 import { type Found, type Order, resolveRows } from './resolve.ts'
 
@@ -62,7 +72,7 @@ async function importRows(
   const planned = keysOf(plans)
   const became =
     isDry || planned.length === 0
-      ? new Map(planned.map(key => [key, { status: 'created', id: null } as ImportedRow]))
+      ? new Map(planned.map(key => [key, madeOf(found, key, null)]))
       : await writeKeys(deps, tx, order, principal.role === 'owner', found, planned)
   return toAnswer(
     isDry,
@@ -119,7 +129,7 @@ async function writeKeys(
   )
   for (const [plan, key] of keys) {
     const other = own.get(key.digest.toString('hex'))
-    if (claimed.has(key.id)) became.set(plan, { status: 'created', id: key.id })
+    if (claimed.has(key.id)) became.set(plan, madeOf(found, plan, key.id))
     else became.set(plan, other === undefined ? refusedDigest : ofOwnKey(found, plan.tenant, other))
   }
   const made = all.filter(({ id }) => claimed.has(id))
@@ -188,19 +198,21 @@ function write(
     keys.map(key => ({
       ...toTarget(key),
       action: 'api_key.imported',
-      payload: { ...toKey({ ...key, ...unused, imported_at: at, updated_at: at }) },
+      payload: { ...toKey({ ...key, ...unused, ...pauseOf(key), imported_at: at, updated_at: at }) },
     })),
   )
 }
+
+const pauseOf = ({ disabled_at }: NewImported): Pick<KeyRow, 'disabled_by'> => ({
+  disabled_by: disabled_at === null ? null : 'vendor',
+})
 
 const unused = {
   rotated_from: null,
   rotated_to: null,
   revoked_at: null,
   revoked_reason: null,
-  disabled_at: null,
   disabled_reason: null,
-  disabled_by: null,
   overlap_ends_at: null,
   original_expires_at: null,
   last_used_at: null,

@@ -23,6 +23,7 @@ export interface Standing {
   /** How many active keys a tenant has in the place, and may have. */
   readonly active: ReadonlyMap<string, number>
   readonly activeMax: number
+  readonly suspended: ReadonlySet<string>
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -42,8 +43,22 @@ export const ofOwnKey = (
   key: OwnKey,
 ): ImportedRow =>
   key.project_id === project_id && key.env === env && key.tenant_id === tenant
-    ? { status: 'exists', id: key.id }
+    ? { status: 'exists', id: key.id, active: key.is_active }
     : refusedDigest
+
+/** What a row becomes that is written, or that a dry call would write. */
+export const madeOf = (
+  standing: Pick<Standing, 'suspended' | 'now'>,
+  { read, tenant }: Planned,
+  id: string | null,
+): ImportedRow => ({
+  status: 'created',
+  id,
+  active: isUnexpired(read, standing.now) && read.disabled_at === null && !standing.suspended.has(tenant),
+})
+
+const isUnexpired = ({ expires_at }: ReadRow, now: number): boolean =>
+  expires_at === null || expires_at.getTime() > now
 
 /** Judges the rows of a call in their order. */
 export function planRows(
@@ -63,7 +78,7 @@ export function planRows(
     const own = standing.own.get(digest)
     if (own !== undefined) return ofOwnKey(standing, tenant, own)
     if (standing.taken.has(digest)) return refusedDigest
-    if (read.expires_at === null || read.expires_at.getTime() > standing.now) {
+    if (isUnexpired(read, standing.now)) {
       const active = (standing.active.get(tenant) ?? 0) + (added.get(tenant) ?? 0)
       if (active >= standing.activeMax) return invalid([atCap(read, standing.activeMax)])
       added.set(tenant, (added.get(tenant) ?? 0) + 1)

@@ -23,6 +23,7 @@ export interface ReadRow {
   readonly allowed_cidrs: string[] | null
   readonly expires_at: Date | null
   readonly created_at: Date
+  readonly disabled_at: Date | null
 }
 
 const validate = compile(KeyImportRow, 'row')
@@ -52,6 +53,9 @@ function toRead(row: KeyImportRow, project: ProjectRules, now: number): ReadRow 
   if (madeAt > now) throw invalidField('created_at', 'must not be in the future')
   // The id of the key begins with this time, in ms since 1970.
   if (madeAt < 0) throw invalidField('created_at', 'must not be before 1970')
+  const pausedAt = row.disabled_at == null ? null : new Date(row.disabled_at)
+  if (pausedAt !== null && pausedAt.getTime() > now)
+    throw invalidField('disabled_at', 'must not be in the future')
   const networks = row.allowed_cidrs == null ? null : readNetworks(row.allowed_cidrs)
   const scopes = row.scopes ?? []
   assertKnownScopes(project, scopes, [])
@@ -69,6 +73,7 @@ function toRead(row: KeyImportRow, project: ProjectRules, now: number): ReadRow 
     allowed_cidrs: networks,
     expires_at: endOfNewKey(project, madeAt, row.expires_at),
     created_at: new Date(madeAt),
+    disabled_at: pausedAt,
   }
 }
 

@@ -69,6 +69,7 @@ export async function resolveRows(
     counts,
     tenantOf: tenantsOf(living, order, isFree),
     active: new Map(counts.map(({ tenant_id, active }) => [tenant_id, active])),
+    suspended: new Set(living.filter(one => one.is_suspended).map(({ id }) => id)),
     activeMax: deps.config.maxActiveKeysPerTenant,
     now: order.now,
   }

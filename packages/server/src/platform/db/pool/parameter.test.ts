@@ -44,6 +44,16 @@ test('numbers, booleans, bytes and null arrive unchanged', async () => {
   assert.equal(rows[0].same, true)
 })
 
+test('an array of any bytes arrives unchanged, item by item', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.option(fc.uint8Array())), async items => {
+      const given = items.map(item => item && Buffer.from(item))
+      const { rows } = await client.query('select $1::bytea[] as items', [toParameter(given)])
+      assert.deepEqual(rows[0].items, given)
+    }),
+  )
+})
+
 test('an object is refused, because its JSON type is unknown', () => {
   assert.throws(() => toParameter({ a: 1 }), TypeError)
   assert.throws(() => toParameter([{ a: 1 }]), TypeError)

@@ -2,7 +2,7 @@
 export type Parameter = string | Buffer | null
 
 /**
- * Turns a statement's value into text that Postgres reads. Times are UTC; an array may contain text and null.
+ * Turns a statement's value into text that Postgres reads. Times are UTC; an array may contain text, bytes and null.
  * @throws {TypeError} for any other value: the caller makes JSON, because the caller knows the column.
  */
 export function toParameter(value: unknown): Parameter {
@@ -18,6 +18,8 @@ export function toParameter(value: unknown): Parameter {
 /** Quoted, so that commas, braces, blanks and the word null have no meaning inside. */
 function toElement(item: unknown): string {
   if (item === null || item === undefined) return 'NULL'
+  // The backslash of bytea in hex, escaped.
+  if (Buffer.isBuffer(item)) return `"\\\\x${item.toString('hex')}"`
   if (typeof item !== 'string' && typeof item !== 'number')
     throw new TypeError(`an array of a statement cannot hold a ${typeof item}`)
   const text = String(item)
