@@ -367,6 +367,7 @@ table policy_heads row level security
   floor bigint not null default 1
   project_deleted boolean not null default false
   raised_by bigint not null default COALESCE(store_raised_by(), (0)::bigint)
+  accepts_imported boolean not null default false
   constraint policy_heads_floor CHECK (((floor >= 1) AND (floor <= version)))
   constraint policy_heads_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
   constraint policy_heads_pkey PRIMARY KEY (workspace_id, project_id)
@@ -421,6 +422,7 @@ table projects row level security
   max_key_lifetime_days integer
   lifetime text not null default 'report'::text
   delete_protection boolean not null default false
+  accepts_imported boolean not null default false
   constraint projects_default_rate_limits_bounds CHECK (rate_limits_valid(default_rate_limits))
   constraint projects_key_prefix_bounds CHECK (((key_prefix ~ '^[a-z][a-z0-9]{1,15}$'::text) AND (key_prefix <> ALL (ARRAY['krsk'::text, 'krses'::text, 'sk'::text, 'pk'::text, 'rk'::text, 'ghp'::text]))))
   constraint projects_known_scopes_bounds CHECK (((known_scopes IS NULL) OR (((cardinality(known_scopes) >= 1) AND (cardinality(known_scopes) <= 200)) AND lengths_between(known_scopes, 1, 200))))
@@ -857,7 +859,7 @@ begin
 end $function$
   -- execute: public
 
-CREATE OR REPLACE FUNCTION public.api_keys_checked(env text, lookup_hash bytea, meta json, name text, rate_limits jsonb, revoked_reason text, scopes text[], disabled_at timestamp with time zone, disabled_reason text, disabled_by text, allowed_cidrs text[])
+CREATE OR REPLACE FUNCTION public.api_keys_row_checked(env text, lookup_hash bytea, meta json, name text, rate_limits jsonb, revoked_reason text, scopes text[], disabled_at timestamp with time zone, disabled_reason text, disabled_by text, allowed_cidrs text[], source_id text)
  RETURNS boolean
  LANGUAGE plpgsql
  IMMUTABLE
@@ -874,6 +876,7 @@ declare
       or disabled_by not in ('vendor', 'tenant') or char_length(disabled_reason) not between 1 and 500 then 'disabled'
     when allowed_cidrs is not null
       and (cardinality(allowed_cidrs) > 32 or not public.lengths_between(allowed_cidrs, 4, 43)) then 'allowed_cidrs_bounds'
+    when char_length(source_id) not between 1 and 200 then 'source_id_bounds'
     -- Scopes that are short together are short each.
     when cardinality(scopes) > 64 or '' = any(scopes)
       or char_length(array_to_string(scopes, '')) > 200 and not public.lengths_between(scopes, 1, 200) then 'scopes_bounds'
@@ -1183,6 +1186,28 @@ begin
     return next;
   end loop;
 end $function$
+  -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.digests_claimed(digests bytea[], ids uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  insert into public.credentials (digest, kind, workspace_id, id)
+    select d.digest, 'api_key', public.app_workspace_id(), d.id from unnest(digests, ids) d(digest, id) order by d.digest
+    on conflict (digest) do nothing returning id
+$function$
+  -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.digests_taken(digests bytea[])
+ RETURNS SETOF bytea
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.digest from public.credentials c where c.digest = any(digests)
+$function$
   -- execute: keyrail_app
 
 CREATE OR REPLACE FUNCTION public.end_devices()
