@@ -8,7 +8,7 @@ type Meta$1 = {
 	[name: string]: unknown;
 };
 type Env = "live" | "test";
-type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "tenant.suspended" | "tenant.resumed" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.disabled" | "api_key.enabled" | "api_key.ended_deleted" | "secret_key.created" | "secret_key.updated" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
+type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "tenant.suspended" | "tenant.resumed" | "api_key.created" | "api_key.imported" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.disabled" | "api_key.enabled" | "api_key.ended_deleted" | "api_key.exported" | "secret_key.created" | "secret_key.updated" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
 type AuditChain = {
 	object: "audit_chain";
 	valid: boolean;
@@ -310,6 +310,10 @@ type Key = KeyExample & {
 	disabledBy: "vendor" | "tenant" | null;
 	rotatedFrom: string | null;
 	rotatedTo: string | null;
+/** The id of an imported key where it comes from. */
+	sourceId: string | null;
+/** When the key came from another system. Null: it was made here. */
+	importedAt: string | null;
 	updatedAt: string;
 };
 type KeyCount = {
@@ -379,6 +383,8 @@ type KeyExplanation = {
 		disabledBy: "vendor" | "tenant" | null;
 		rotatedFrom: string | null;
 		rotatedTo: string | null;
+		sourceId: string | null;
+		importedAt: string | null;
 		lastUsedAt: string | null;
 		updatedAt: string;
 		createdAt: string;
@@ -433,6 +439,61 @@ type KeyExplanation = {
 /** The version of the project at which the key last changed. */
 		version: number;
 	} | null;
+};
+type ExportedKey = {
+	object: "exported_key";
+	id: string;
+	projectId: string;
+	env: Env;
+	externalId: string;
+	digest: string;
+	displayPrefix: string;
+/** The id that the key has where it comes from. */
+	sourceId?: string;
+	name?: string;
+	scopes: string[];
+	meta: Meta$1;
+	rateLimits?: RateLimit$1[];
+	allowedCidrs?: string[];
+	expiresAt?: string;
+	createdAt: string;
+	disabledAt?: string;
+};
+type KeyExport = {
+	/** Begins after the key with this id, the last one of an export that broke off. */cursor?: string;
+	projectId?: string;
+	env?: Env;
+};
+type KeyImport = {
+	projectId: string;
+	env: Env;
+/** Writes nothing, and answers as the same call without it. */
+	dryRun?: boolean;
+/** Creates the tenants whose `externalId` is unknown. */
+	createTenants?: boolean;
+	rows: ({
+		[name: string]: unknown;
+	})[];
+};
+type KeyImported = {
+	object: "key_import";
+	dryRun: boolean;
+	created: number;
+	existing: number;
+	invalid: number;
+/** What became of each row, in the order of the call. */
+	rows: ({
+		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. */status: "created" | "exists" | "invalid";
+/** The id of the key. Null: none was written. */
+		id: string | null;
+/** Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: the row is invalid. */
+		active?: boolean;
+/** Why the row is invalid. Absent: it is not. */
+		errors?: ({
+			/** The field of the row, such as `scopes.1`. */path: string;
+			message: string;
+		})[];
+	})[];
 };
 type KeyExample = {
 	id: string;
@@ -539,7 +600,7 @@ type KeyVerdict = {
 	};
 };
 type KeyVerify = {
-	/** What the customer sent. It is not stored or logged. Any text without NUL and unpaired surrogates has a verdict. */key: string;
+	/** What the customer sent. Where keys were imported, that may be any text of 1 to 512 visible ASCII characters. It is not stored or logged. Any text without NUL and unpaired surrogates has a verdict. */key: string;
 	projectId: string;
 /** Scopes that the key must have, compared exactly. */
 	scopes?: string[];
@@ -627,7 +688,7 @@ type Overview = {
 type OverviewQuery = {
 	/** The environment of the keys, requests and nodes. Billable tenants are those of live. */env?: Env;
 };
-type Permission = "policy:read" | "policy:labels" | "keys:verify" | "ratelimit:check" | "idempotency:use" | "usage:report" | "usage:read" | "embed:mint" | "keys:read" | "keys:write" | "tenants:read" | "tenants:write" | "projects:read" | "projects:write" | "workspace:read" | "workspace:write" | "members:read" | "members:write" | "secret_keys:read" | "secret_keys:write" | "audit:read" | "overview:read";
+type Permission = "policy:read" | "policy:labels" | "keys:verify" | "ratelimit:check" | "idempotency:use" | "usage:report" | "usage:read" | "embed:mint" | "keys:read" | "keys:write" | "keys:import" | "tenants:read" | "tenants:write" | "projects:read" | "projects:write" | "workspace:read" | "workspace:write" | "members:read" | "members:write" | "secret_keys:read" | "secret_keys:write" | "audit:read" | "overview:read";
 type Project = {
 	object: "project";
 	id: string;
@@ -644,6 +705,8 @@ type Project = {
 	lifetime: "report" | "refuse";
 /** Whether a deletion is refused, with 409 `protected`, until this is false. */
 	deleteProtection: boolean;
+/** Whether a key was ever imported: servers then look up any text, and not only keys of the form of this service. */
+	acceptsImported: boolean;
 /** Rises with every change, live or test, that a node must see. Null for a test credential, since it would reveal changes of live keys. */
 	policyVersion: number | null;
 	updatedAt: string;
@@ -1738,6 +1801,13 @@ interface KeyCalls {
 	count(body: KeyCountBody, options?: CallOptions): Promise<KeyCount>;
 	/** `GET /v1/keys/bulk/:id`. How far a change of many keys has come, for 7 days after its end. */
 	getBulk(id: string, options?: CallOptions): Promise<BulkOperation>;
+	/** `POST /v1/keys/import`. Up to 1,000 keys of another system by their SHA-256. Each row has its own answer; every one resolves. */
+	import(body: KeyImport, options?: KeyedOptions): Promise<KeyImported>;
+	/**
+	 * `GET /v1/keys/export`. An owner's keys that are neither revoked nor expired, with their digests, in one stream, read as fast as
+	 * you take them. A broken stream continues after the last key. `timeoutMs` limits the wait for more data, not the whole.
+	 */
+	export(query?: KeyExport, options?: CallOptions): AsyncIterable<ExportedKey>;
 	/** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
 	deleteEnded(query?: EndedKeysQuery, options?: CallOptions): Promise<EndedKeysDeleted>;
 	/** `GET /v1/keys/:id/usage` */
@@ -1980,4 +2050,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, BulkFailure, BulkOperation, BulkPropagation, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCalls, KeyCount, KeyCountBody, KeyCreate, KeyExample, KeyExamples, KeyExplain, KeyExplainQuery, KeyExplanation, KeyFilter, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, ResumeMany, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledBulk, SettledTenant, StopMany, StopOptions, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Waiting, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, BulkFailure, BulkOperation, BulkPropagation, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, ExportedKey, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCalls, KeyCount, KeyCountBody, KeyCreate, KeyExample, KeyExamples, KeyExplain, KeyExplainQuery, KeyExplanation, KeyExport, KeyFilter, KeyImport, KeyImported, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, ResumeMany, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledBulk, SettledTenant, StopMany, StopOptions, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Waiting, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };

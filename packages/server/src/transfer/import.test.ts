@@ -231,7 +231,7 @@ test('a call that is repeated with its Idempotency-Key gets its answer, and stor
   assert.ok(!stored.includes(hexOf(key)))
 })
 
-test('a test credential imports test keys alone, and a project of another workspace is not found', async () => {
+test('a test credential imports test keys alone, and another workspace is not found', async () => {
   const { vendor, answer, row, send } = await setUp()
   const other = await makeVendor(harness)
   assert.equal((await answer([row()], { env: 'test' }, vendor.test)).created, 1)

@@ -30,7 +30,7 @@ test('an imported key of any form is judged as any key', async () => {
   assert.deepEqual([await codeOf('!'), await explain('!')], ['revoked_key', 'revoked_key'])
 })
 
-test('in a project with imported keys, another text is unknown, and a text that is no key malformed', async () => {
+test('beside imported keys another text is unknown, and what is no key malformed', async () => {
   const { answer, row, codeOf, explain } = await setUp()
   await answer([row()])
   for (const text of ['#', 'a'.repeat(512), drawForeign()])
