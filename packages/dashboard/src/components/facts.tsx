@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { CopyText } from './copy-text.tsx'
 import classes from './facts.module.css'
 
-interface Fact {
+export interface Fact {
   readonly label: string
   readonly value?: ReactNode
   /** Set for ids and the like: shown in monospace with a button that copies it. */

@@ -51,6 +51,7 @@ const columns: Column<AuditLog>[] = [
 
 const actions: Partial<Record<AuditLog['action'], string>> = {
   'api_key.created': 'Created',
+  'api_key.imported': 'Imported',
   'api_key.updated': 'Changed',
   'api_key.rotated': 'Rotated',
   'api_key.revoked': 'Revoked',

@@ -9,7 +9,7 @@ import { getProject } from '../../api/projects.ts'
 import { getTenant } from '../../api/tenants.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { Facts } from '../../components/facts.tsx'
+import { type Fact, Facts } from '../../components/facts.tsx'
 import { limitInWords } from '../../components/limits-in-words.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
@@ -161,6 +161,12 @@ function TenantLink({ id, tenant }: { readonly id: string; readonly tenant: Tena
   )
 }
 
+/** Another release of the service may not know imports. */
+const originOf = ({ imported_at, source_id }: Key): Fact[] => [
+  ...(imported_at ? [{ label: 'Imported', value: <RelativeTime at={imported_at} /> }] : []),
+  ...(source_id ? [{ label: 'Source id', copied: source_id }] : []),
+]
+
 function KeyFacts({ of: key }: { readonly of: Key }) {
   const project = useQuery({
     queryKey: ['projects', 'one', key.project_id],
@@ -176,6 +182,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
       facts={[
         { label: 'Status', value: <KeyStateBadge of={key} /> },
         { label: 'Created', value: <RelativeTime at={key.created_at} /> },
+        ...originOf(key),
         ...(revoked_at === null
           ? []
           : [
