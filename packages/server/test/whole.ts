@@ -188,7 +188,7 @@ const versions = `
   select coalesce(payload::json->>'project_id', payload::json->'successor'->>'project_id')::uuid as project_id, true as keys
   from audit_logs where workspace_id = $1 and action in ('api_key.created', 'api_key.rotated')
   union all
-  select distinct on (payload::jsonb->'project_id', payload::jsonb->'imported_at') (payload::json->>'project_id')::uuid, true
+  select distinct on (payload::jsonb->'project_id', payload::jsonb->'imported_at', actor_id) (payload::json->>'project_id')::uuid, true
   from audit_logs where workspace_id = $1 and action = 'api_key.imported'
   union all
   select k.project_id, true from audit_logs l
