@@ -59,3 +59,37 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
 $$;
 revoke execute on function digests_claimed(bytea[], uuid[]) from public;
 grant execute on function digests_claimed(bytea[], uuid[]) to keyrail_app;
+
+-- The function of 0050, but the digest of a deleted key stays taken if the key was imported: otherwise the next import of the same
+-- file would make a key again that was revoked here.
+create or replace function delete_ended_keys(of_workspace uuid, ids uuid[]) returns table (deleted_id uuid, deleted_env text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if of_workspace is distinct from public.app_workspace_id() then
+    raise exception 'keys of another workspace' using errcode = 'insufficient_privilege';
+  end if;
+  -- In the order in which mutations lock them.
+  perform from public.policy_heads h where h.workspace_id = of_workspace and h.project_id in (
+      select k.project_id from public.api_keys k where k.workspace_id = of_workspace and k.id = any(ids))
+    order by h.project_id for update;
+  return query
+    with old as materialized (
+      select k.id, k.env, k.lookup_hash, k.imported_at from public.api_keys k
+      where k.workspace_id = of_workspace and k.id = any(ids)
+        and (k.revoked_at is not null or k.expires_at <= (select public.service_now()))
+        and not exists (select from public.leak_reports l
+          where l.workspace_id = k.workspace_id and l.credential_id = k.id)
+      for update of k skip locked
+    ), changes as (
+      delete from public.policy_changes c using old where c.workspace_id = of_workspace and c.key_id = old.id
+      returning c.project_id, c.version
+    ), floors as (
+      update public.policy_heads h set floor = greatest(h.floor, last.version)
+      from (select c.project_id, max(c.version) as version from changes c group by c.project_id) last
+      where h.workspace_id = of_workspace and h.project_id = last.project_id
+    ), credential as (
+      delete from public.credentials c using old where c.digest = old.lookup_hash and old.imported_at is null
+    )
+    delete from public.api_keys k using old where k.workspace_id = of_workspace and k.id = old.id
+    returning k.id, k.env;
+end $$;

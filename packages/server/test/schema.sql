@@ -1117,7 +1117,7 @@ begin
     order by h.project_id for update;
   return query
     with old as materialized (
-      select k.id, k.env, k.lookup_hash from public.api_keys k
+      select k.id, k.env, k.lookup_hash, k.imported_at from public.api_keys k
       where k.workspace_id = of_workspace and k.id = any(ids)
         and (k.revoked_at is not null or k.expires_at <= (select public.service_now()))
         and not exists (select from public.leak_reports l
@@ -1131,7 +1131,7 @@ begin
       from (select c.project_id, max(c.version) as version from changes c group by c.project_id) last
       where h.workspace_id = of_workspace and h.project_id = last.project_id
     ), credential as (
-      delete from public.credentials c using old where c.digest = old.lookup_hash
+      delete from public.credentials c using old where c.digest = old.lookup_hash and old.imported_at is null
     )
     delete from public.api_keys k using old where k.workspace_id = of_workspace and k.id = old.id
     returning k.id, k.env;

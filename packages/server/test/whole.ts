@@ -160,7 +160,8 @@ const faults = `
   from (select digest, id from credentials where workspace_id = $1 and kind = 'api_key') c
     full join (select lookup_hash, id from api_keys where workspace_id = $1) k
       on k.id = c.id and k.lookup_hash = c.digest
-  where c.id is null or k.id is null
+  where c.id is null or k.id is null and not exists (select from audit_logs l
+    where l.workspace_id = $1 and l.action = 'api_key.imported' and l.target_id = c.id)
   union all
   select 'credential and secret key differ', coalesce(c.id, k.id)::text
   from (select id from credentials where workspace_id = $1 and kind = 'secret_key') c

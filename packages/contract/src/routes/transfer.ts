@@ -12,7 +12,7 @@ export const transferRoutes = declareRoutes({
     permission: 'keys:import',
     body: KeyImport,
     answer: KeyImported,
-    refusals: ['not_found'],
+    refusals: ['not_found', 'live_credential_required'],
     replayable: true,
   },
   'GET /v1/keys/export': {

@@ -42,7 +42,8 @@ const row = {
   }),
   display_prefix: Type.Optional(
     Type.String({
-      pattern: `^[!-~]{1,${importedPrefixMax}}$`,
+      // No character that JSON escapes: an earlier release sends prefixes to nodes as they are.
+      pattern: `^[!#-[\\]-~]{1,${importedPrefixMax}}$`,
       default: 'imported',
       description: 'The part of the key that people may see.',
     }),
@@ -74,7 +75,9 @@ export const KeyImport = strictObject({
     Type.Boolean({ description: 'Writes nothing, and answers as the same call without it.' }),
   ),
   create_tenants: Type.Optional(
-    Type.Boolean({ description: 'Creates the tenants whose `external_id` is unknown.' }),
+    Type.Boolean({
+      description: 'Creates the tenants whose `external_id` is unknown. Only with a live credential.',
+    }),
   ),
   rows: Type.Array(
     // Judged one by one: a row that is not valid costs itself.
@@ -87,7 +90,7 @@ export type KeyImport = Static<typeof KeyImport>
 const ImportedRow = strictObject({
   status: oneOf(['created', 'exists', 'invalid'], {
     description:
-      '`exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since.',
+      '`exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. Once the key is deleted, the row is invalid.',
   }),
   id: nullable({ ...Uuid, description: 'The id of the key. Null: none was written.' }),
   active: Type.Optional(

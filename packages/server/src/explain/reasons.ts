@@ -64,7 +64,9 @@ export function reasonsOf(judged: Judged): Reason[] {
 
 /** Keys are not found in another project or environment, and not before they are made. */
 function existence(facts: KeyFacts, asOf: Date | null): Reason {
-  const { project_name, tenant_external_id, env, created_at } = facts
+  const { project_name, tenant_external_id, env, created_at, imported_at } = facts
+  if (asOf !== null && imported_at !== null && imported_at > asOf)
+    return reason('unknown_key', true, `The key was imported later, at ${iso(imported_at)}.`)
   if (asOf !== null && created_at > asOf)
     return reason('unknown_key', true, `The key was made later, at ${iso(created_at)}.`)
   return reason(

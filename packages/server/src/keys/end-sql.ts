@@ -87,16 +87,17 @@ export const revokeKeysOf = (tx: Tx, parent: 'project' | 'tenant', id: string, a
   tx.query<RevokedKeyRow>(revokeAllOf[parent], [tx.workspaceId, id, at, `${parent}_deleted`])
 
 /**
- * The credential is deleted with the key. Nothing names a key that ended so long ago, except a recent change of its row for
+ * The credential is deleted with the key, but for an imported key: its digest could be imported again, and a key that was
+ * revoked here would live again. Nothing names a key that ended so long ago, except a recent change of its row for
  * nodes, or a recent leak.
  */
 export const pruneKeyRows = `with old as (
-     select k.workspace_id, k.id, k.lookup_hash from api_keys k
+     select k.workspace_id, k.id, k.lookup_hash, k.imported_at from api_keys k
      where ${isLongEndedSql} and not exists (select from policy_changes c
          where c.workspace_id = k.workspace_id and c.project_id = k.project_id and c.key_id = k.id)
        and not exists (select from leak_reports l where l.workspace_id = k.workspace_id and l.credential_id = k.id)
      order by ${byRestSql} limit $1 for update of k skip locked
    ), credential as (
-     delete from credentials c using old where c.digest = old.lookup_hash
+     delete from credentials c using old where c.digest = old.lookup_hash and old.imported_at is null
    )
    delete from api_keys k using old where k.workspace_id = old.workspace_id and k.id = old.id`

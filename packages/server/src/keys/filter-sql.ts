@@ -62,8 +62,11 @@ function conditionsOf(
       hygieneSql(hygiene, mark, time === null ? undefined : `${time}::timestamptz`),
     )
   if (time !== null) {
-    // Keys that are made, or paused, after the operation began are not part of it.
-    add('l', `created_at <= ${time}${action === 'enable' ? ` and disabled_at <= ${time}` : ''}`)
+    // Keys that are made, imported or paused, after the operation began are not part of it.
+    add(
+      'l',
+      `coalesce(imported_at, created_at) <= ${time}${action === 'enable' ? ` and disabled_at <= ${time}` : ''}`,
+    )
   }
   return { letters, all }
 }
@@ -92,13 +95,13 @@ export function countStatement(workspaceId: string, choice: KeyChoice) {
   const { letters, all } = conditionsOf(choice, mark)
   const statement = prepared(
     `keys.count.${letters}`,
-    () => `select count(*)::int as count, max(greatest(created_at, disabled_at)) as newest
+    () => `select count(*)::int as count, max(greatest(created_at, imported_at, disabled_at)) as newest
      from api_keys where workspace_id = $1 and ${all.join(' and ')}`,
   )
   return { statement, values }
 }
 
-/** `newest`: when the last of them was made or paused; null where there is none. */
+/** `newest`: when the last of them was made, imported or paused; null where there is none. */
 export async function countKeys(
   tx: ReadTx,
   choice: KeyChoice,

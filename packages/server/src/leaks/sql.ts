@@ -13,6 +13,7 @@ export const findLeaked = sql(
   `with found as materialized (
      select d.place, c.kind, c.workspace_id, c.id
      from unnest($1::bytea[]) with ordinality d(digest, place) join credentials c on c.digest = d.digest
+     where c.kind <> 'api_key' or exists (select from api_keys k where k.workspace_id = c.workspace_id and k.id = c.id)
    )
    select f.place, f.kind, f.id, s.user_id, coalesce(f.workspace_id, m.workspace_id) as workspace_id,
      k.project_id,

@@ -58,17 +58,6 @@ test('every body says that imported keys are accepted, to nodes that know what t
     for (const body of await bodiesOf(features)) assert.equal(body.accepts_imported, undefined, body.object)
 })
 
-test('a prefix with characters of JSON stays one text', async () => {
-  const { vendor, answer, row } = await setUp()
-  const display_prefix = '","scopes":["*"],"\\'
-  const [{ id }] = (await answer([row(undefined, { display_prefix })])).rows
-  const { body } = await get(vendor, 'snapshot', knows)
-  const sent = body.keys.find((one: { key_id: string }) => one.key_id === id)
-  assert.deepEqual([sent.display_prefix, sent.scopes], [display_prefix, []])
-  const delta = (await get(vendor, 'delta', `${knows}&since=${body.version}`)).body
-  assert.deepEqual(delta.changes, [])
-})
-
 test('a revoked imported key is a tombstone with its cause, and its successor a key made here', async () => {
   const { vendor, answer, row } = await setUp()
   const { rows } = await answer([row(), row()])

@@ -7,7 +7,6 @@ import {
   earlierEndSql,
   type Feature,
   type Features,
-  importedFeature,
   lifetimeFeature,
   suspendedFeature,
   timeSql,
@@ -95,10 +94,7 @@ function choose(features: Features, named: readonly string[]): Choice {
   const some = chosen.filter(feature => feature.tenant !== undefined).map(({ tenantsWhere }) => tenantsWhere)
   return {
     key: [
-      keyMembers({
-        end: named.includes(lifetimeFeature) ? 'k.expires_at' : earlierEndSql,
-        prefix: named.includes(importedFeature) ? 'to_json(k.display_prefix)::text' : ownPrefix,
-      }),
+      keyMembers(named.includes(lifetimeFeature) ? 'k.expires_at' : earlierEndSql),
       ...parts('key'),
       `'}'`,
     ].join(', '),
@@ -112,18 +108,10 @@ function choose(features: Features, named: readonly string[]): Choice {
   }
 }
 
-/** Keys that were made here have no character to escape in their prefix. */
-const ownPrefix = `concat('"', k.display_prefix, '"')`
-
-/** SQL for the end of a key, and for the JSON of its prefix. */
-const keyMembers = ({
-  end,
-  prefix,
-}: {
-  end: string
-  prefix: string
-}) => `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
-    '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":', ${prefix}, ',"scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
+/** @param end SQL for the end of a key */
+const keyMembers = (end: string) => `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
+    '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":"', k.display_prefix,
+    '","scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
     ',"expires_at":', coalesce(${timeSql(end)}, 'null'),
     case when coalesce(k.rate_limits, d.limits) = '[]' then ''
       else ',"rate_limits":' || coalesce(k.rate_limits, d.limits)::text end`

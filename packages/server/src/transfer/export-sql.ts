@@ -1,6 +1,7 @@
 import type { Env, RateLimit } from '@keyrail/contract/shared'
 import { importedPrefixMax } from '@keyrail/contract/vendor/imports'
 import { isActiveKeySql } from '../lifecycle/active.ts'
+import { refusedAfterSql } from '../lifecycle/lifetime.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 
@@ -29,28 +30,69 @@ export interface ExportFilter {
   env: Env | null
 }
 
-/** Cuts a page where its long members exceed the byte limit, after at least one key. */
-const pageStatement = sql(
-  'transfer.export',
-  `select p.id, p.project_id, p.env, p.external_id, p.digest, p.display_prefix, p.source_id, p.name, p.scopes, p.meta,
-     p.rate_limits, p.allowed_cidrs, p.expires_at, p.created_at, p.disabled_at
-   from (
-     select r.*, sum(r.bytes) over (order by r.id) - r.bytes as before from (
-       select k.id, k.project_id, k.env, t.external_id, encode(k.lookup_hash, 'hex') as digest,
-         left(k.display_prefix, ${importedPrefixMax}) as display_prefix, k.source_id, k.name, k.scopes,
-         k.meta::text as meta, k.rate_limits, k.allowed_cidrs, k.expires_at, k.created_at, k.disabled_at,
-         octet_length(k.meta::text) + octet_length(array_to_string(k.scopes, '')) as bytes
-       from api_keys k join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id
-       where k.workspace_id = $1 and k.id > $2 and ${isActiveKeySql('k')}
-         and ($3::uuid is null or k.project_id = $3) and ($4::text is null or k.env = $4)
-       order by k.id limit $5
-     ) r
-   ) p where p.before < $6 order by p.id`,
-)
-/** In the order of their ids; empty when there are no more. */
-export const readExportPage = (
+/** Keys that a page looks at. Of many that it passes over, because they have expired, the next page begins behind them. */
+const lookedAtMax = 2_000
+
+/**
+ * The indexes have the environment or the project, and whether a key is revoked, before the id. What was looked at is cut to the wanted keys,
+ * and these where their long members exceed the byte limit, after at least one key.
+ */
+const pageText = (parts: string, part: string) => `with looked as materialized (
+     select found.id from ${parts} cross join lateral (
+       select id from api_keys where workspace_id = $1 and not is_revoked and ${part} and id > $2
+       order by id limit ${lookedAtMax}) found
+     order by found.id limit ${lookedAtMax}
+   ), wanted as materialized (
+     select k.*, p.lifetime, p.max_key_lifetime_days from looked l
+     join api_keys k on k.workspace_id = $1 and k.id = l.id
+     join projects p on p.workspace_id = $1 and p.id = k.project_id
+     where ${isActiveKeySql('k')} and k.env = any($3::text[]) order by k.id limit $5
+   ), page as (
+     select k.id, k.project_id, k.env, t.external_id, encode(k.lookup_hash, 'hex') as digest,
+       left(k.display_prefix, ${importedPrefixMax}) as display_prefix, k.source_id, k.name, k.scopes,
+       k.meta::text as meta, k.rate_limits, k.allowed_cidrs,
+       least(k.expires_at, k.created_at + ${refusedAfterSql('k')}) as expires_at, k.created_at,
+       coalesce(k.disabled_at, t.suspended_at) as disabled_at,
+       sum(octet_length(k.meta::text) + octet_length(array_to_string(k.scopes, ''))) over (order by k.id)
+         - octet_length(k.meta::text) - octet_length(array_to_string(k.scopes, '')) as before
+     from wanted k join tenants t on t.workspace_id = $1 and t.id = k.tenant_id
+   )
+   select (select id from looked order by id desc limit 1) as reached, (select count(*) from wanted)::int as wanted, p.*
+   from (select) once left join page p on p.before < $6 order by p.id`
+
+const pageOf = {
+  project: sql('transfer.export_project', pageText('(select) once', 'project_id = $4::uuid')),
+  workspace: sql(
+    'transfer.export',
+    pageText('unnest($3::text[]) e(env)', 'env = e.env and $4::uuid is null'),
+  ),
+}
+
+export interface ExportPage {
+  readonly rows: ExportRow[]
+  /** The id behind which the next page begins; null: there are no more keys. */
+  readonly next: string | null
+}
+
+/** In the order of their ids. A key of a suspended tenant is paused, and a key that its project refuses by its age has that end. */
+export async function readExportPage(
   tx: ReadTx,
   after: string,
   { projectId, env }: ExportFilter,
-  { rows, bytes }: { rows: number; bytes: number },
-) => tx.query<ExportRow>(pageStatement, [tx.workspaceId, after, projectId, env, rows, bytes])
+  { rows: most, bytes }: { rows: number; bytes: number },
+): Promise<ExportPage> {
+  type Read = (ExportRow | { id: null }) & { reached: string | null; wanted: number }
+  const envs = env === null ? ['live', 'test'] : [env]
+  const read = await tx.query<Read>(projectId === null ? pageOf.workspace : pageOf.project, [
+    tx.workspaceId,
+    after,
+    envs,
+    projectId,
+    most,
+    bytes,
+  ])
+  const rows = read.filter(row => row.id !== null) as (ExportRow & Read)[]
+  const { reached = null, wanted = 0 } = read[0] ?? {}
+  const isCut = rows.length < wanted || wanted === most
+  return { rows, next: isCut ? (rows.at(-1)?.id ?? null) : reached }
+}

@@ -79,6 +79,45 @@ test('an export of many keys has pages, and each key once', async () => {
   assert.deepEqual(ids, ids.toSorted())
 })
 
+test('an export goes on past any number of keys that have ended', async () => {
+  const vendor = await makeVendor(harness)
+  await query(
+    `insert into api_keys (workspace_id, id, project_id, tenant_id, env, display_prefix, lookup_hash, revoked_at, expires_at,
+       created_at, updated_at)
+     select $1, gen_random_uuid(), $2, $3, 'live', 'kr_live_x', sha256(($1::uuid::text || n)::bytea),
+       case when n % 2 = 0 then now() end, '2020-01-01', '2019-01-01', '2019-01-01' from generate_series(1, 9000) n`,
+    [vendor.workspaceId, vendor.projectId, vendor.tenantId],
+  )
+  const first = await issueKey(harness, vendor)
+  const { answer } = openImport(harness, vendor)
+  const last = {
+    tenant_id: vendor.tenantId,
+    digest: hexOf(drawForeign()),
+    created_at: '2026-01-01T00:00:00Z',
+  }
+  const [{ id }] = (await answer([last], { env: 'test' })).rows
+  for (const more of ['', `?project_id=${vendor.projectId}`]) {
+    const lines = await exportOf(vendor.live, more)
+    assert.deepEqual(new Set(lines.map(line => line.id)), new Set([first.id, id, undefined]))
+  }
+  const test = await exportOf(vendor.live, `?project_id=${vendor.projectId}&env=test`)
+  assert.deepEqual([test.length, test[0]?.id], [2, id])
+})
+
+test('a key of a suspended tenant is exported as paused, and one that is too old as ended', async () => {
+  const vendor = await makeVendor(harness)
+  const { answer, row } = openImport(harness, vendor)
+  await answer([row(undefined, { created_at: '2021-01-01T00:00:00Z' })])
+  const body = { max_key_lifetime_days: 30, lifetime: 'refuse' }
+  await ask('PATCH', `/v1/projects/${vendor.projectId}`, { token: vendor.live, body })
+  const suspended = await ask('POST', `/v1/tenants/${vendor.tenantId}/suspend`, { token: vendor.live })
+  const [line] = await exportOf(vendor.live)
+  assert.deepEqual(
+    [line?.expires_at, line?.disabled_at],
+    ['2021-01-31T00:00:00.000Z', suspended.body.suspended_at],
+  )
+})
+
 test('what is exported, imported elsewhere and exported again is the same', async () => {
   const from = await makeVendor(harness)
   const { answer, row } = openImport(harness, from)
@@ -90,7 +129,7 @@ test('what is exported, imported elsewhere and exported again is the same', asyn
     rate_limits: limits,
   })
   await issueKey(harness, from, { allowed_cidrs: [], rate_limits: [], expires_at: '2999-01-01T00:00:00Z' })
-  const old = { created_at: '2021-01-01T00:00:00Z', source_id: 'old', display_prefix: '"\\<}' }
+  const old = { created_at: '2021-01-01T00:00:00Z', source_id: 'old', display_prefix: "<'}&" }
   await answer([row(undefined, old), row(undefined, { allowed_cidrs: ['203.0.113.7'] })])
   const paused = await issueKey(harness, from)
   await ask('POST', `/v1/keys/${paused.id}/disable`, { token: from.live })

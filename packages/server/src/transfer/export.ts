@@ -6,7 +6,7 @@ import type { VendorPrincipal } from '../gate/principal.ts'
 import { toRateLimit } from '../keys/resource.ts'
 import type { Db } from '../platform/db/db.ts'
 import { iso } from '../platform/time.ts'
-import { type ExportFilter, type ExportRow, readExportPage } from './export-sql.ts'
+import { type ExportFilter, type ExportPage, type ExportRow, readExportPage } from './export-sql.ts'
 import type { TransferNeeds } from './needs.ts'
 
 /** The limits of a page, whichever is reached first: an export keeps one page in memory while its reader does not read. */
@@ -72,22 +72,22 @@ interface Source {
 
 async function* linesOf(
   { db, principal, judgeAgain }: Source,
-  first: ExportRow[],
+  first: ExportPage,
   filter: ExportFilter,
   taken: (line: string) => void,
 ): AsyncGenerator<string> {
   let count = 0
-  for (let rows = first; rows.length > 0; ) {
-    let after = start
-    for (const row of rows) {
-      after = row.id
+  for (let page = first; ; ) {
+    for (const row of page.rows) {
       count += 1
       const line = toLine(toExported(row))
       yield line
       taken(line)
     }
+    const { next } = page
+    if (next === null) break
     await judgeAgain()
-    rows = await db.readAtOnce(principal.workspaceId, tx => readExportPage(tx, after, filter, pageMost))
+    page = await db.readAtOnce(principal.workspaceId, tx => readExportPage(tx, next, filter, pageMost))
   }
   const end: KeyExportEnd = { object: 'export_end', count }
   yield toLine(end)

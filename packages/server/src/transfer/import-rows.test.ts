@@ -95,6 +95,8 @@ test('a row that is invalid costs itself, and says where', async () => {
     [row(undefined, { expires_at: '2020-02-30T00:00:00Z' }), 'expires_at'],
     [row(undefined, { display_prefix: 'a'.repeat(21) }), 'display_prefix'],
     [row(undefined, { display_prefix: 'a b' }), 'display_prefix'],
+    [row(undefined, { display_prefix: 'a"' }), 'display_prefix'],
+    [row(undefined, { display_prefix: 'a\\' }), 'display_prefix'],
     [row(undefined, { source_id: '' }), 'source_id'],
     [row(undefined, { constructor: 1 }), 'constructor'],
     [row(undefined, { toString: 1 }), 'toString'],

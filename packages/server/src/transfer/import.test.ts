@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { drawForeign, hexOf, openImport } from '../../test/importing.ts'
 import { issueKey, makeProject, makeSecretKey, makeTenant, makeVendor } from '../../test/vendor.ts'
+import { faultsOf } from '../../test/whole.ts'
 import { tokenDigest } from '../platform/crypto/token.ts'
 
 const harness = await startHarness({ maxActiveKeysPerTenant: 2_000 })
@@ -60,6 +61,37 @@ test('a repeated row changes nothing, also after a revocation', async () => {
   assert.deepEqual(await audited(vendor.workspaceId), before)
   const { body } = await ask('GET', `/v1/keys/${id}`, { token: vendor.live })
   assert.equal(body.name, null)
+})
+
+test('a key that was revoked and deleted cannot be imported again', async () => {
+  const { vendor, answer, row } = await setUp()
+  const key = drawForeign()
+  const [{ id }] = (await answer([row(key)])).rows
+  await ask('POST', `/v1/keys/${id}/revoke`, { token: vendor.live })
+  await query(`update api_keys set revoked_at = revoked_at - interval '2 days' where id = $1`, [id])
+  const { body } = await ask('DELETE', `/v1/keys/ended?tenant_id=${vendor.tenantId}`, { token: vendor.live })
+  assert.equal(body.deleted, 1, JSON.stringify(body))
+  const [again] = (await answer([row(key)])).rows
+  assert.deepEqual([again.status, again.errors[0].path], ['invalid', 'digest'])
+  assert.deepEqual(await faultsOf(query, vendor.workspaceId), [])
+})
+
+test('a test credential creates no tenants by an import, dry or not', async () => {
+  const { vendor, send } = await setUp()
+  const rows = [{ external_id: 'unknown', digest: hexOf(drawForeign()) }]
+  for (const dry_run of [true, false]) {
+    const { status, body } = await send(rows, { env: 'test', create_tenants: true, dry_run }, vendor.test)
+    assert.deepEqual([status, body.code], [403, 'live_credential_required'])
+  }
+})
+
+test('two rows with one digest and two unknown tenants make one tenant', async () => {
+  const { vendor, answer } = await setUp()
+  const digest = hexOf(drawForeign())
+  const rows = ['first', 'second'].map(external_id => ({ external_id, digest }))
+  assert.deepEqual(statuses(await answer(rows, { create_tenants: true })), ['created', 'invalid'])
+  const made = (await audited(vendor.workspaceId)).filter(({ action }) => action === 'tenant.created')
+  assert.deepEqual(made.at(-1)?.payload.external_id, 'first')
 })
 
 test('a row says whether its key is active, made or there, dry or not', async () => {

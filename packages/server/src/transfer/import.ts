@@ -42,6 +42,12 @@ export function importKeys(
   replay: ReplayKey | null,
 ): Promise<Replayable> {
   assertSeesProject(principal, body.project_id)
+  // A tenant belongs to no environment, and a key of the test environment changes nothing there.
+  if (principal.reach === 'test' && body.create_tenants === true)
+    throw new Refusal(
+      'live_credential_required',
+      'A test key imports keys of existing tenants only. Create the tenants with a live key.',
+    )
   return mutate(
     db,
     principal.workspaceId,

@@ -17,6 +17,8 @@ export interface Standing {
   readonly place: { readonly project_id: string; readonly env: Env }
   /** The tenant that a row names: its id, or a name for one that is made. A fault: there is none. */
   tenantOf(read: ReadRow): string | FieldFault
+  /** Whether the tenant was to be made for a row, and was not. */
+  isUnmade(tenant: string): boolean
   /** By digest in hex. */
   readonly own: ReadonlyMap<string, OwnKey>
   readonly taken: ReadonlySet<string>
@@ -83,6 +85,8 @@ export function planRows(
       if (active >= standing.activeMax) return invalid([atCap(read, standing.activeMax)])
       added.set(tenant, (added.get(tenant) ?? 0) + 1)
     }
+    // Its key was deleted in this moment, and no tenant was made for it.
+    if (standing.isUnmade(tenant)) return refusedDigest
     const key = { read, tenant }
     firsts.set(digest, key)
     return { key }

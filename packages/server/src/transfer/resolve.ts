@@ -1,5 +1,4 @@
 import type { FieldFault } from '@keyrail/contract/errors'
-import { importRowsMax } from '@keyrail/contract/vendor/imports'
 import { type Actor, appendAudit } from '../audit/append.ts'
 import { endedMax } from '../lifecycle/ended.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -20,8 +19,10 @@ import type { ImportNeeds } from './needs.ts'
 import type { Standing } from './plan.ts'
 import type { ReadRow } from './read-row.ts'
 
-/** Near the cap, calls check one at a time, as for one key; a call may add all of its keys to one tenant. */
-const quotaMargin = 500 + importRowsMax
+/** Near the cap, calls check one at a time, as for one key. */
+const quotaMargin = 500
+/** A call that adds more keys to one tenant always does: many such calls at once would exceed the margin. */
+const unlockedMax = 10
 /** Counted beyond the cap of ended keys, so that there is space for all keys of a call. */
 const endedMargin = 500
 
@@ -56,10 +57,16 @@ export async function resolveRows(
   ])
   const seen = new Set([...keys.map(({ digest }) => digest.toString('hex')), ...taken])
   const isFree = ({ digest }: ReadRow) => !seen.has(digest.toString('hex'))
-  const known = order.isDry ? tenants : await completeTenants(deps, tx, order, reads.filter(isFree), tenants)
+  const first = new Map(reads.toReversed().map(read => [read.digest.toString('hex'), read]))
+  /** A later row with the same digest makes no key, and no tenant. */
+  const becomesKey = (read: ReadRow) => isFree(read) && first.get(read.digest.toString('hex')) === read
+  const known = order.isDry
+    ? tenants
+    : await completeTenants(deps, tx, order, reads.filter(becomesKey), tenants)
   const living = known.filter(tenant => !tenant.is_deleted)
   const place = { project_id: order.project.id, env: order.env }
-  const counts = await countAll(deps, tx, order, place, living)
+  const added = countAdded(reads.filter(becomesKey), living)
+  const counts = await countAll(deps, tx, order, place, added)
   // A call that held the caps before may have made the same keys: these count no more.
   const now = order.isDry ? keys : await findKeysByDigest(tx, digests)
   return {
@@ -68,6 +75,7 @@ export async function resolveRows(
     taken,
     counts,
     tenantOf: tenantsOf(living, order, isFree),
+    isUnmade: tenant => !order.isDry && tenant.startsWith(unmade),
     active: new Map(counts.map(({ tenant_id, active }) => [tenant_id, active])),
     suspended: new Set(living.filter(one => one.is_suspended).map(({ id }) => id)),
     activeMax: deps.config.maxActiveKeysPerTenant,
@@ -117,6 +125,8 @@ const noTenant: Readonly<Record<ReadRow['by'], FieldFault>> = {
   external_id: { path: 'external_id', message: 'is the external_id of no tenant' },
 }
 
+const unmade = 'unmade '
+
 function tenantsOf(
   living: readonly FoundTenant[],
   { isDry, createsTenants }: Order,
@@ -130,8 +140,24 @@ function tenantsOf(
     if (id !== undefined) return id
     // No tenant is made for a row whose digest is not free, and a dry call makes none: such a row is judged by its digest.
     const isNamed = by === 'external_id' && createsTenants && (isDry || !isFree(read))
-    return isNamed ? `unmade ${tenant}` : noTenant[by]
+    return isNamed ? `${unmade}${tenant}` : noTenant[by]
   }
+}
+
+/** How many rows can become keys, by tenant. */
+function countAdded(free: readonly ReadRow[], living: readonly FoundTenant[]): Map<string, number> {
+  const byName = new Map(
+    living.flatMap(({ id, external_id }) => [
+      [`tenant_id ${id}`, id],
+      [`external_id ${external_id}`, id],
+    ]),
+  )
+  const added = new Map<string, number>()
+  for (const { by, tenant } of free) {
+    const id = byName.get(`${by} ${tenant}`)
+    if (id !== undefined) added.set(id, (added.get(id) ?? 0) + 1)
+  }
+  return added
 }
 
 async function countAll(
@@ -139,16 +165,18 @@ async function countAll(
   tx: Tx,
   { isDry }: Order,
   place: Standing['place'],
-  living: readonly FoundTenant[],
+  added: ReadonlyMap<string, number>,
 ): Promise<readonly KeyCounts[]> {
   const most = {
     active: config.maxActiveKeysPerTenant,
     ended: endedMax(config.maxActiveKeysPerTenant) + endedMargin,
   }
-  const ids = living.map(({ id }) => id)
-  if (ids.length === 0) return []
-  const counts = await countKeysOf(tx, ids, place, most)
-  const near = counts.filter(({ active }) => active >= most.active - quotaMargin)
+  if (added.size === 0) return []
+  const counts = await countKeysOf(tx, [...added.keys()], place, most)
+  const near = counts.filter(({ tenant_id, active }) => {
+    const rows = added.get(tenant_id) ?? 0
+    return rows > unlockedMax || active >= most.active - quotaMargin
+  })
   if (isDry || near.length === 0) return counts
   const nearIds = near.map(({ tenant_id }) => tenant_id)
   await lockTenantCaps(tx, nearIds)
