@@ -469,7 +469,7 @@ type KeyImport = {
 	env: Env;
 /** Writes nothing, and answers as the same call without it. */
 	dryRun?: boolean;
-/** Creates the tenants whose `externalId` is unknown. */
+/** Creates the tenants whose `externalId` is unknown. Only with a live credential. */
 	createTenants?: boolean;
 	rows: ({
 		[name: string]: unknown;
@@ -483,7 +483,7 @@ type KeyImported = {
 	invalid: number;
 /** What became of each row, in the order of the call. */
 	rows: ({
-		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. */status: "created" | "exists" | "invalid";
+		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. Once the key is deleted, the row is invalid. */status: "created" | "exists" | "invalid";
 /** The id of the key. Null: none was written. */
 		id: string | null;
 /** Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: the row is invalid. */
