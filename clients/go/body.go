@@ -43,6 +43,7 @@ type feedBody struct {
 	// used.
 	listed                        []listedTenant
 	listsSuspended, listsNetworks bool
+	importing                     importing
 
 	// Of a snapshot. nextCursor is empty on the last page.
 	keys       []storedKey
@@ -90,6 +91,8 @@ func readFeedBody(text []byte, scope *scope) (*feedBody, *Error) {
 	if err := body.readListed(fields); err != nil {
 		return nil, err
 	}
+	accepts, isGiven := fields["accepts_imported"]
+	body.importing = readImporting(accepts, isGiven, body.features)
 	if body.isSnapshot {
 		return body, body.readKeys(fields, scope)
 	}

@@ -5,7 +5,9 @@ import (
 )
 
 // features are what this node asks for beside the keys themselves, sorted.
-var features = []string{cidrFeature, "external_id", "key_meta", lifetimeFeature, suspendedFeature}
+var features = []string{
+	cidrFeature, "external_id", importedFeature, "key_meta", lifetimeFeature, suspendedFeature,
+}
 
 // scope says which keys a node asks for. Every answer must match it.
 type scope struct {

@@ -38,7 +38,7 @@ func (f *follower) walk(ctx context.Context, first feedPage) (bool, *Error) {
 	f.workspaceID = first.body.workspaceID
 	f.version = first.body.version
 	f.features = w.features
-	f.report(w.unreadable, w.oddTenants)
+	f.report(w.unreadable, w.oddTenants, w.isImportingOdd)
 	return w.last != first.body, nil
 }
 
@@ -85,7 +85,7 @@ func (f *follower) forget() {
 	f.isResumed = false
 }
 
-func (f *follower) report(keys []unreadable, tenants []listedTenant) {
+func (f *follower) report(keys []unreadable, tenants []listedTenant, isImportingOdd bool) {
 	if len(keys) > 0 {
 		f.reports.error(unreadableKeys(keys))
 	}
@@ -93,6 +93,9 @@ func (f *follower) report(keys []unreadable, tenants []listedTenant) {
 		if ids := idsOfOdd(tenants, member); len(ids) > 0 {
 			f.reports.error(unreadableTenants(ids, member))
 		}
+	}
+	if isImportingOdd {
+		f.reports.error(unreadableImporting())
 	}
 }
 
@@ -109,6 +112,9 @@ func (f *follower) apply(body *feedBody) {
 		store.revision++
 	}
 	store.setListed(body)
+	if body.importing.isSaid {
+		store.setAcceptsImported(body.importing.accepts)
+	}
 	for at := range body.changes {
 		change := &body.changes[at]
 		if change.upsert != nil {

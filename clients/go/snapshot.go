@@ -62,6 +62,7 @@ type snapshotHeader struct {
 	Labels          *snapshotLabels   `json:"labels,omitempty"`
 	Suspended       *[]string         `json:"suspended,omitempty"`
 	Networks        *snapshotNetworks `json:"allowed_cidrs,omitempty"`
+	AcceptsImported *bool             `json:"accepts_imported,omitempty"`
 	Records         int               `json:"records"`
 	OtherIDs        []pair            `json:"other_ids"`
 	Tenants         []string          `json:"tenants"`
@@ -129,6 +130,9 @@ func encodeSnapshot(k *kept, scope *scope, at confirmation) []byte {
 		Labels:   labelsOf(store), Suspended: suspendedOf(store), Networks: networksForDisk(store),
 		Records: store.size, OtherIDs: []pair{}, Tenants: []string{}, Scopes: [][]string{},
 		RateLimits: []json.RawMessage{json.RawMessage("[]")},
+	}
+	if store.acceptsImported {
+		header.AcceptsImported = &store.acceptsImported
 	}
 	if !math.IsNaN(at.service) {
 		header.ServiceAt = &at.service

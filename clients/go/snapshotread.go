@@ -155,7 +155,8 @@ func hasFields(fields members) bool {
 		}
 	}
 	_, hasEnv := fields["env"]
-	return hasEnv
+	accepts, isGiven := fields["accepts_imported"]
+	return hasEnv && !(isGiven && isNull(accepts))
 }
 
 // shared are the lists in their order; nil if one has equal entries, which would shift all that follow, or a
@@ -209,6 +210,7 @@ func restore(store *store, header *snapshotHeader, body []byte) *refusedFile {
 		store.byID.add(slot, store.ids.hash)
 	}
 	store.size = header.Records
+	store.acceptsImported = header.AcceptsImported != nil && *header.AcceptsImported
 	header.restoreLabels(store)
 	return nil
 }

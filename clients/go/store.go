@@ -62,6 +62,8 @@ type store struct {
 	// those without a key here.
 	keyNetworks    map[uint32]*networks
 	tenantNetworks map[string]*networks
+	// acceptsImported: the project takes keys from elsewhere, so that a text of any form may be one.
+	acceptsImported bool
 
 	byDigest slotTable
 	byID     slotTable

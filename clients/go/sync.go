@@ -157,7 +157,7 @@ func (f *follower) take(answer *feedAnswer, answeredAt, receivedAt float64) sync
 		f.apply(body)
 		f.served.store.confirm(confirmedAt)
 	})
-	f.report(body.unreadable, oddTenants(body.listed))
+	f.report(body.unreadable, oddTenants(body.listed), body.importing.isOdd)
 	outcome := gotUnchanged
 	if body.version != f.version || len(body.changes) > 0 {
 		outcome = gotDelta

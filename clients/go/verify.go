@@ -12,9 +12,9 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	}
 	env := envOfKey(key)
 	if env == "" {
-		return Verdict{Code: MalformedKey}
+		return k.verifyOther(key, requirements)
 	}
-	if !accepted(k.settings.scope.env, env) || requirements.Env != "" && !accepted(requirements.Env, env) {
+	if !k.isAskedFor(env, requirements) {
 		return Verdict{Code: WrongEnv}
 	}
 	now := k.clock.monotonic()
@@ -25,22 +25,48 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	served := &k.served
 	served.mu.RLock()
 	defer served.mu.RUnlock()
-	store := served.store
-	if store == nil {
+	if served.store == nil {
 		return Verdict{Code: NotReady}
 	}
+	return k.judge(&sought, env, now, requirements)
+}
+
+// verifyOther judges a text that is not of the form of an issued key. Without a hash, where no such key can be
+// held: a flood of garbage costs nothing.
+func (k *Keys) verifyOther(key string, requirements Requirements) Verdict {
+	if !isOtherForm(key) {
+		return Verdict{Code: MalformedKey}
+	}
+	served := &k.served
+	served.mu.RLock()
+	defer served.mu.RUnlock()
+	if served.store == nil || !served.store.acceptsImported {
+		return Verdict{Code: MalformedKey}
+	}
+	sought := digest(sha256.Sum256([]byte(key)))
+	return k.judge(&sought, "", k.clock.monotonic(), requirements)
+}
+
+// judge looks a key up, in a store that is there and that nobody changes meanwhile. env is that of its text, or
+// empty.
+func (k *Keys) judge(sought *digest, env string, now float64, requirements Requirements) Verdict {
+	served := &k.served
+	store := served.store
 	if !(store.confirmedAt > now-k.settings.cachedTTLMs) {
 		return Verdict{Code: Stale}
 	}
-	slot, ok := store.find(&sought)
+	slot, ok := store.find(sought)
 	if !ok {
-		return Verdict{Code: served.absence(&sought)}
+		return Verdict{Code: served.absence(sought)}
 	}
 	store.touch(slot)
 	record := &store.records[slot]
 	// The checksum covers the environment in the key's text, so only a forged feed can make them differ.
-	if record.env() != env {
+	if env != "" && record.env() != env {
 		return Verdict{Code: UnknownKey}
+	}
+	if env == "" && !k.isAskedFor(record.env(), requirements) {
+		return Verdict{Code: WrongEnv}
 	}
 	if len(store.suspended) > 0 && store.isSuspended(store.shared.tenants[record.tenant].id) {
 		return Verdict{Code: SuspendedTenant}
@@ -57,7 +83,7 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	if !hasAll(scopes, requirements.Scopes) {
 		return Verdict{Code: InsufficientScope}
 	}
-	return store.valid(slot, env)
+	return store.valid(slot, record.env())
 }
 
 // absence says why a key is not held.
@@ -85,6 +111,11 @@ func (s *store) valid(slot uint32, env string) Verdict {
 		ExpiresAt:  shownEnd(record.end),
 		limits:     s.shared.limits[record.limits>>1],
 	}
+}
+
+// isAskedFor says whether node and request both accept keys of this environment.
+func (k *Keys) isAskedFor(env string, requirements Requirements) bool {
+	return accepted(k.settings.scope.env, env) && (requirements.Env == "" || accepted(requirements.Env, env))
 }
 
 func accepted(envs, env string) bool { return envs == env || envs == "both" }

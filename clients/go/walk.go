@@ -80,6 +80,8 @@ type walk struct {
 	renewed    []digest
 	unreadable []unreadable
 	oddTenants []listedTenant
+	// isImportingOdd: what a page says of keys from elsewhere cannot be read.
+	isImportingOdd bool
 	// features are those that every page knew.
 	features []string
 	last     *feedBody
@@ -119,10 +121,14 @@ func (w *walk) run(ctx context.Context, page *feedBody) *Error {
 			return err
 		}
 		w.last = page
+		accepts := page.importing.accepts || w.store.acceptsImported
+		w.isImportingOdd = w.isImportingOdd || page.importing.isOdd
 		if page.isDeleted {
 			w.store = newStore(w.store.maxKeys)
+			w.store.acceptsImported = accepts
 			return nil
 		}
+		w.store.acceptsImported = accepts
 		if err := w.add(page); err != nil {
 			return err
 		}

@@ -15,6 +15,14 @@ _CHECKSUM = 6
 _digits = {c: at for at, c in enumerate("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")}
 
 
+_other = re.compile(r"[\x21-\x7e]{1,512}")
+
+
+def is_other_form(key: str) -> bool:
+    """Whether a key from elsewhere may have this form: 1 to 512 visible ASCII characters."""
+    return _other.fullmatch(key) is not None
+
+
 def read_key_form(key: str) -> Optional[str]:
     """The environment of a key; None if it is malformed."""
     found = _form.fullmatch(key)

@@ -130,6 +130,8 @@ class Store:
         self.suspended: Set[str] = set()
         #: From where keys may be used that have no list of their own, by tenant, also without a key here.
         self.tenant_networks: Dict[str, Networks] = {}
+        #: The project takes keys from elsewhere, so that a text of any form may be one.
+        self.accepts_imported = False
 
     def __len__(self) -> int:
         return len(self._by_digest)

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Iterable, Optional
 
 from .end import NEVER, refusal_after
-from .key_form import read_key_form
+from .key_form import is_other_form, read_key_form
 from .service_time import ServiceTime
 from .store import Record, Store
 from .verdict import REFUSAL_BY_CAUSE, REFUSED, Verdict
@@ -110,14 +110,14 @@ class Verifier:
         if not isinstance(key, str):
             return REFUSED["malformed_key"]
         form = read_key_form(key)
-        if form is None:
-            return REFUSED["malformed_key"]
-        if self._env != "both" and form != self._env:
-            return REFUSED["wrong_env"]
-        if env is not None and env != "both" and form != env:
-            return REFUSED["wrong_env"]
         served = self._served
         store = served.store
+        if form is None:
+            # Without a hash, where no such key can be held: a flood of garbage costs nothing.
+            if store is None or not store.accepts_imported or not is_other_form(key):
+                return REFUSED["malformed_key"]
+        elif not self._is_asked_for(form, env):
+            return REFUSED["wrong_env"]
         if store is None:
             return REFUSED["not_ready"]
         now = self._monotonic()
@@ -131,8 +131,10 @@ class Verifier:
                 return REFUSED[ended]
             return REFUSED["unknown_key" if store.evictions == 0 and not served.is_partial else "not_held"]
         # The checksum covers the environment in the key's text, so only a forged feed can make them differ.
-        if record.env != form:
+        if form is not None and record.env != form:
             return REFUSED["unknown_key"]
+        if form is None and not self._is_asked_for(record.env, env):
+            return REFUSED["wrong_env"]
         if store.suspended and record.tenant.id in store.suspended:
             return REFUSED["suspended_tenant"]
         if record.end != NEVER and not self._time.now(now) < record.end:
@@ -148,6 +150,10 @@ class Verifier:
         if scopes is not None and not _has_all(record, scopes):
             return REFUSED["insufficient_scope"]
         return Verdict(True, "valid", "", record)
+
+    def _is_asked_for(self, env: str, required: Optional[str]) -> bool:
+        """Whether node and request both accept keys of this environment."""
+        return self._env in ("both", env) and required in (None, "both", env)
 
 
 def _has_all(record: Record, required: Iterable[str]) -> bool:

@@ -106,6 +106,7 @@ def encode_snapshot(kept: Kept, scope: Scope, times: Times) -> bytes:
         },
         "suspended": list(store.suspended),
         "allowed_cidrs": save_networks(store, held),
+        **({"accepts_imported": True} if store.accepts_imported else {}),
         "records": len(held),
         "other_ids": other_ids,
         "tenants": list(tenants),
@@ -192,6 +193,7 @@ def _read_store(
     store.prune(tenant_id for tenant_id, _ in labels.tenants)
     store.suspended.update(header.get("suspended", ()))
     store.tenant_networks.update(networks.tenants)
+    store.accepts_imported = header.get("accepts_imported", False)
     store.evictions = int(header["evictions"])
     return store
 
@@ -254,6 +256,7 @@ def _is_right(header: Dict[str, Any]) -> bool:
         # Who knew the feature also wrote the list.
         and is_texts(header.get("suspended", None if SUSPENDED in known else []))
         and ("allowed_cidrs" in header or CIDR not in known)
+        and isinstance(header.get("accepts_imported", False), bool)
         and _are_pairs(header.get("other_ids"), int, str)
         and is_texts(header.get("tenants"))
         and isinstance(scopes, list)

@@ -14,6 +14,10 @@ def apply_delta(delta: Delta, store: Store, ended: EndedKeys) -> None:
         ended.add_all(store, delta.generated_at)
         store.clear()
         return
+    # A process of before the feature does not say.
+    if delta.accepts_imported not in (None, store.accepts_imported):
+        store.accepts_imported = delta.accepts_imported is True
+        store.revision += 1
     for tenant_id, external_id in delta.tenants:
         store.set_tenant(tenant_id, external_id)
     # A tenant is suspended before its keys come, and resumed after keys have gone.

@@ -37,6 +37,10 @@ class Head:
     tenants: List[NamedTenant]
     #: Empty if the service says neither which tenants are suspended, nor from where their keys may be used.
     listed: List[ListedTenant]
+    #: Whether the project takes keys from elsewhere. None: the service does not say.
+    accepts_imported: Optional[bool]
+    #: What it says of that cannot be read.
+    is_imported_odd: bool
     #: Keys of the body that cannot be read.
     unreadable: List[Unreadable] = field(default_factory=list)
 
@@ -81,7 +85,11 @@ def read_feed_body(body: Any, scope: Scope) -> Union[Snapshot, Delta]:
     features = values.given_features(body.get("features"), scope.features)
     tenants = values.read_tenants(body.get("tenants"))
     listed = read_listed(body.get("tenants"), features)
-    head = (workspace_id, version, deleted, generated_at, features, tenants, listed)
+    accepts = body.get("accepts_imported", False)
+    # A member of another type counts as absent: keys of other forms are malformed then.
+    accepts_imported = True if accepts is True else False if values.IMPORTED in features else None
+    imported = (accepts_imported, not isinstance(accepts, bool))
+    head = (workspace_id, version, deleted, generated_at, features, tenants, listed, *imported)
     return _read_snapshot(body, head, scope) if kind == "policy_snapshot" else _read_delta(body, head, scope)
 
 

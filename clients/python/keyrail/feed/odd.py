@@ -46,6 +46,14 @@ def unreadable_tenants(listed: Sequence[ListedTenant]) -> List[KeyrailError]:
     return errors
 
 
+def unreadable_imported() -> KeyrailError:
+    return lasting(
+        "unreadable_key",
+        "accepts_imported cannot be read, so keys from elsewhere are refused as malformed. A newer version of "
+        "this package may be able to read it",
+    )
+
+
 def _shown(found: Optional[str]) -> str:
     is_id = found is not None and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", found)
     return found if found is not None and is_id else "one without an id"

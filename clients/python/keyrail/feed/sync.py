@@ -149,7 +149,7 @@ class Sync:
             apply_delta(answer, store, self._served.ended)
             store.confirm(confirmed_at)
             self.version = answer.version
-        self._report(answer.unreadable, answer.listed)
+        self._report(answer.unreadable, answer.listed, answer.is_imported_odd)
         is_new = answer.version != version or bool(answer.changes)
         if is_new:
             # A process of before left out of these changes what it does not know: the next one that knows
@@ -226,7 +226,7 @@ class Sync:
             self._workspace_id = first.answer.workspace_id
             self.version = first.answer.version
             self._features = walked.features
-        self._report(walked.unreadable, walked.odd_tenants)
+        self._report(walked.unreadable, walked.odd_tenants, walked.is_imported_odd)
         return walked.last is not first.answer
 
     def _page(self, cursor: Optional[str], most_ms: float = REQUEST_TIMEOUT_MS) -> _Page:
@@ -266,11 +266,15 @@ class Sync:
             self._workspace_id = None
             self._is_resumed = False
 
-    def _report(self, unreadable: List[Unreadable], listed: List[ListedTenant]) -> None:
+    def _report(
+        self, unreadable: List[Unreadable], listed: List[ListedTenant], is_imported_odd: bool
+    ) -> None:
         if unreadable:
             self._on_odd(odd.unreadable_keys(unreadable))
         for error in odd.unreadable_tenants(listed):
             self._on_odd(error)
+        if is_imported_odd:
+            self._on_odd(odd.unreadable_imported())
 
     def _has_served(self) -> bool:
         """Whether keys were ever served. A store that an earlier process left too long ago was not."""

@@ -26,6 +26,8 @@ SUSPENDED = "suspended"
 CIDR = "cidr"
 #: With it, keys say when they are too old for their project. Without it, they expire then.
 LIFETIME = "lifetime"
+#: With it, the feed has keys from elsewhere, and its answers say whether the project takes such keys.
+IMPORTED = "imported"
 
 
 def read_time(text: Any) -> Optional[float]:
@@ -78,7 +80,7 @@ class Scope(NamedTuple):
     tenant_ids: Tuple[str, ...]
     #: Address of the service. Two installations, one restored from the other, have the same ids.
     service: str
-    features: Tuple[str, ...] = (CIDR, "external_id", "key_meta", LIFETIME, SUSPENDED)
+    features: Tuple[str, ...] = (CIDR, "external_id", IMPORTED, "key_meta", LIFETIME, SUSPENDED)
 
 
 class KeyNames(NamedTuple):

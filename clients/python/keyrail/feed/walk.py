@@ -31,6 +31,8 @@ class Walked(NamedTuple):
     unreadable: List[Unreadable]
     #: Tenants of the pages of which a member cannot be read.
     odd_tenants: List[ListedTenant]
+    #: What a page says of keys from elsewhere cannot be read.
+    is_imported_odd: bool
     #: The features that every page knew.
     features: Tuple[str, ...]
     last: Snapshot
@@ -66,10 +68,14 @@ class Walk:
         unreadable: List[Unreadable] = []
         odd_tenants: List[ListedTenant] = []
         features = first.features
+        is_imported_odd = False
         page = first
         while True:
             started_at = self._world.monotonic()
             guard.check(page)
+            is_imported_odd = is_imported_odd or page.is_imported_odd
+            if page.accepts_imported:
+                self._store.accepts_imported = True
             if page.deleted:
                 self._store.clear()
                 break
@@ -82,7 +88,7 @@ class Walk:
             left = _PAGE_FLOOR_MS - (self._world.monotonic() - started_at)
             self._world.pause(left, self._closing)
             page = self._next_page(page.next_cursor)
-        return Walked(self._store, self._renewed, unreadable, odd_tenants, features, page)
+        return Walked(self._store, self._renewed, unreadable, odd_tenants, is_imported_odd, features, page)
 
     def _take(self, page: Snapshot) -> None:
         store, held = self._store, self._held

@@ -69,6 +69,8 @@ interface Header {
   suspended?: readonly string[] | undefined
   /** Networks of keys and tenants. Absent: the writer did not ask for them. */
   allowed_cidrs?: SavedNetworks | undefined
+  /** True: the project takes keys from elsewhere. Absent: false. */
+  accepts_imported?: boolean | undefined
   records: number
   other_ids: readonly [slot: number, id: string][]
   tenants: readonly string[]
@@ -104,6 +106,7 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
     labels: store.labels?.dump(records.slots()),
     suspended: scope.features?.includes(SUSPENDED) ? [...store.suspended] : undefined,
     allowed_cidrs: scope.features?.includes(CIDR) ? saveNetworks(store) : undefined,
+    accepts_imported: store.acceptsImported || undefined,
     records: records.size,
     other_ids: records.otherIds(),
     tenants: records.shared.tenants.values,
@@ -177,6 +180,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
     suspended: header.suspended,
     ownNetworks: header.allowed_cidrs?.keys,
     tenantNetworks: header.allowed_cidrs && tenantNetworksIn(header.allowed_cidrs),
+    acceptsImported: header.accepts_imported,
     labels: header.labels,
   })
   store.evictions = header.evictions
@@ -239,6 +243,7 @@ function readHeader(text: string): Header | string {
     labels,
     suspended,
     allowed_cidrs,
+    accepts_imported,
   } = header
   const counts = [header.version, header.evictions, header.uses, header.records]
   const times = [header.fetched_at, header.fetched_uptime_ms, header.service_at ?? 0]
@@ -256,6 +261,7 @@ function readHeader(text: string): Header | string {
     (allowed_cidrs === undefined
       ? !features?.known.includes(CIDR)
       : isSavedNetworks(allowed_cidrs, header.records)) &&
+    (accepts_imported === undefined || typeof accepts_imported === 'boolean') &&
     (scope === undefined || isTexts(scope?.tenant_ids)) &&
     Array.isArray(other_ids) &&
     other_ids.every(

@@ -17,7 +17,7 @@ export function needsSnapshot(
 
 /** Applies a delta to a store. */
 export function applyDelta(
-  { deleted, changes, generatedAt, tenants, listed = [], features }: Delta,
+  { deleted, changes, generatedAt, tenants, listed = [], features, acceptsImported }: Delta,
   { store, ended, quota }: { store: Store; ended: EndedKeys; quota: KeyQuota },
 ): void {
   if (deleted) {
@@ -25,6 +25,8 @@ export function applyDelta(
     store.clear()
     return
   }
+  // A process of before the feature does not say.
+  if (acceptsImported !== undefined) store.setAcceptsImported(acceptsImported)
   for (const { tenantId, label } of tenants) store.labels?.setTenant(tenantId, label)
   if (tenants.length > 0) store.revision++
   for (const { tenantId, isSuspended, networks } of listed) {

@@ -2,7 +2,7 @@ import type { PolicyDelta, PolicySnapshot } from '@keyrail/contract/feed'
 import { badResponse } from '../runtime/errors.ts'
 import type { StoredKey } from '../store/records.ts'
 import { type NamedTenant, readTenants } from './label.ts'
-import { type ListedTenant, readListed } from './listed.ts'
+import { IMPORTED, type ListedTenant, readListed } from './listed.ts'
 import { type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
 import { isObject, isText, isVersion, type Json, readTime } from './values.ts'
 
@@ -28,6 +28,10 @@ interface Head {
   tenants: NamedTenant[]
   /** Undefined: the service says neither which tenants are suspended nor which have networks. */
   listed: readonly ListedTenant[] | undefined
+  /** Whether the project takes keys from elsewhere. Undefined: the service does not say. */
+  acceptsImported: boolean | undefined
+  /** Whether what it says of that cannot be read. */
+  isImportedOdd: boolean
 }
 
 export interface Snapshot extends Head {
@@ -81,9 +85,10 @@ const labelled = ['labels', 'meta', 'names']
 function readFeatures(
   body: Json,
   { features: asked = [] }: Scope,
-): Pick<Head, 'features' | 'isUnlabelled' | 'tenants' | 'listed'> {
+): Pick<Head, 'features' | 'isUnlabelled' | 'tenants' | 'listed' | 'acceptsImported' | 'isImportedOdd'> {
   const { features, tenants } = body
-  if (asked.length === 0) return { features: [], isUnlabelled: false, tenants: [], listed: undefined }
+  if (asked.length === 0)
+    return { features: [], isUnlabelled: false, tenants: [], listed: undefined, ...readImported(body, []) }
   const isListed = Array.isArray(features)
   const given = isListed ? features.filter(name => asked.includes(name)) : []
   const isUnlabelled = isListed && asked.some(name => labelled.includes(name) && !given.includes(name))
@@ -92,7 +97,17 @@ function readFeatures(
     isUnlabelled,
     tenants: readTenants(tenants),
     listed: readListed(body, given),
+    ...readImported(body, given),
   }
+}
+
+/** A member of another type counts as absent: keys of other forms are malformed then, as without the feature. */
+function readImported(
+  { accepts_imported: accepts }: Json,
+  given: readonly string[],
+): Pick<Head, 'acceptsImported' | 'isImportedOdd'> {
+  const acceptsImported = accepts === true || (given.includes(IMPORTED) ? false : undefined)
+  return { acceptsImported, isImportedOdd: accepts !== undefined && typeof accepts !== 'boolean' }
 }
 
 const readHeld = ({ held_ms }: Json): number =>

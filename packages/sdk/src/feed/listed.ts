@@ -11,6 +11,9 @@ export const CIDR = 'cidr'
 /** With it, keys say when they are too old for their project. Otherwise they expire at that time. Every node asks for it. */
 export const LIFETIME = 'lifetime'
 
+/** With it, the feed has keys from elsewhere, and its answers say whether the project takes such keys. Every node asks for it. */
+export const IMPORTED = 'imported'
+
 /** A tenant of an answer whose features list `suspended` or `cidr`. Undefined members: the service does not say. */
 export interface ListedTenant {
   tenantId: string

@@ -4,10 +4,11 @@ import type { Unreadable } from './record.ts'
 
 /** Errors about answers that were applied nevertheless. They show ids, and nothing else from the service. */
 
-/** One error about keys, and one for each member of tenants. */
+/** One error about keys, one for each member of tenants, and one about keys from elsewhere. */
 export function unreadableParts(
   keys: readonly Unreadable[],
   listed: readonly ListedTenant[] = [],
+  isImportedOdd = false,
 ): KeyrailError[] {
   return [
     ...(keys.length > 0 ? [unreadableKeys(keys)] : []),
@@ -15,6 +16,7 @@ export function unreadableParts(
       const tenants = listed.filter(({ unreadable }) => unreadable === member)
       return tenants.length > 0 ? [unreadableTenants(tenants, member)] : []
     }),
+    ...(isImportedOdd ? [unreadableImported()] : []),
   ]
 }
 
@@ -36,6 +38,13 @@ function unreadableTenants(
     : `${tenants.length} tenants ${so[1]}, such as ${which}`
   return lasting('unreadable_key', `${problem}: ${member} cannot be read. ${READABLE}`)
 }
+
+/** Whether the project takes keys from elsewhere cannot be read. */
+const unreadableImported = (): KeyrailError =>
+  lasting(
+    'unreadable_key',
+    `accepts_imported cannot be read, so keys from elsewhere are refused as malformed. ${READABLE}`,
+  )
 
 const shown = (id = ''): string => (/^[\w-]{1,64}$/.test(id) ? id : 'one without an id')
 

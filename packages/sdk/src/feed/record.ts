@@ -3,7 +3,7 @@ import { Networks } from '../store/networks.ts'
 import { readRateLimits } from '../store/rate-limits.ts'
 import type { StoredKey } from '../store/records.ts'
 import { readKeyLabel } from './label.ts'
-import { CIDR, LIFETIME, SUSPENDED } from './listed.ts'
+import { CIDR, IMPORTED, LIFETIME, SUSPENDED } from './listed.ts'
 import { isObject, isText, type Json, readTime } from './values.ts'
 
 /** Which keys a node asks for. Every answer must match it. */
@@ -18,9 +18,11 @@ export interface Scope {
   service?: string | undefined
 }
 
-/** Whether the node asks for what stands in verdicts beside the key: all features but those by which keys are refused. */
-export const hasLabels = ({ features = [] }: Scope): boolean =>
-  features.some(name => name !== SUSPENDED && name !== CIDR && name !== LIFETIME)
+/** The features by which keys are found or refused. Every node asks for them. */
+export const judged: readonly string[] = [CIDR, IMPORTED, LIFETIME, SUSPENDED]
+
+/** Whether the node asks for what stands in verdicts beside the key: all features but those by which it judges. */
+export const hasLabels = ({ features = [] }: Scope): boolean => features.some(name => !judged.includes(name))
 
 /** The id and digest of a key. One of them may be unreadable. */
 export interface KeyNames {

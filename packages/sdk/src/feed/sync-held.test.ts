@@ -35,11 +35,11 @@ test('keys live from the last look of the service at their version, by what a he
   assert.notEqual(code(key), 'valid')
   assert.equal(
     service.asked.at(-1)?.url.searchParams.get('features'),
-    'cidr,external_id,key_meta,lifetime,suspended,held_ms',
+    'cidr,external_id,imported,key_meta,lifetime,suspended,held_ms',
   )
   assert.equal(
     service.asked[0]?.url.searchParams.get('features'),
-    'cidr,external_id,key_meta,lifetime,suspended',
+    'cidr,external_id,imported,key_meta,lifetime,suspended',
     'a snapshot is never held',
   )
 })

@@ -39,7 +39,7 @@ test('every node asks for suspended tenants, also without ids, meta and labels',
   await openNode(service, { externalId: false, keyMeta: false }).poll()
   assert.deepEqual(
     service.asked.map(({ url }) => url.searchParams.get('features')),
-    ['cidr,external_id,key_meta,lifetime,suspended', 'cidr,lifetime,suspended'],
+    ['cidr,external_id,imported,key_meta,lifetime,suspended', 'cidr,imported,lifetime,suspended'],
   )
 })
 

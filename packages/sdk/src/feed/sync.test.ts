@@ -28,7 +28,7 @@ test('a node reads a snapshot page by page by the contract, and then knows every
   assert.deepEqual(query, {
     project_id: project,
     env: 'live',
-    features: 'cidr,external_id,key_meta,lifetime,suspended',
+    features: 'cidr,external_id,imported,key_meta,lifetime,suspended',
     node: 'api:1',
     max_keys: '5000',
     held_keys: '0',

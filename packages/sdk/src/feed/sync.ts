@@ -147,7 +147,7 @@ export class Sync {
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
     // An answer older than its request came from a cache, also its time. None confirms keys for later than its receipt.
     store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
-    this.#report(unreadableParts(answer.unreadable, answer.listed))
+    this.#report(unreadableParts(answer.unreadable, answer.listed, answer.isImportedOdd))
     const isNew = answer.version !== version || answer.changes.length > 0
     // A process of before left out what it does not know: the next one that knows more brings a snapshot.
     if (isNew) this.#features = answer.features

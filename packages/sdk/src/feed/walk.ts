@@ -51,10 +51,13 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
   const listed: ListedTenant[] = []
   let features = first.features
   let isFull = false
+  let isImportedOdd = false
   let page = first
   for (;;) {
     const startedAt = clock.monotonic()
     guard.check(page)
+    if (page.acceptsImported) store.setAcceptsImported(true)
+    isImportedOdd ||= page.isImportedOdd
     if (page.deleted) break
     for (const { tenantId, label } of page.tenants) store.labels?.setTenant(tenantId, label)
     for (const each of page.listed ?? []) {
@@ -85,5 +88,6 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     page = await next(nextCursor)
   }
   if (page.deleted) store.clear()
-  return { store, renewed, odd: unreadableParts(unreadable, listed), features, last: page }
+  const odd = unreadableParts(unreadable, listed, isImportedOdd)
+  return { store, renewed, odd, features, last: page }
 }

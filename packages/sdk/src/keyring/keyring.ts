@@ -118,7 +118,8 @@ class HeldKeys {
     const clock = openAwakeClock(world.clock, world.uptimeMs)
     const reports = new Reports(settings)
     const time = new ServiceTime(clock)
-    const counts = new RefusalCounts(settings.scope.projectId, () => time.now(clock.monotonic()))
+    const { projectId } = settings.scope
+    const counts = new RefusalCounts(projectId, () => time.now(clock.monotonic()), settings.env)
     const client = createFeedClient(settings)
     const { served, verify, sync } = openSubscription({ settings, client, clock, reports, time, counts })
     this.verify = verify

@@ -31,7 +31,7 @@ test('three options are enough, and the others have their documented defaults', 
     projectId: id(1),
     env: 'live',
     tenantIds: [],
-    features: ['cidr', 'external_id', 'key_meta', 'lifetime', 'suspended'],
+    features: ['cidr', 'external_id', 'imported', 'key_meta', 'lifetime', 'suspended'],
     service: 'https://keys.example.com/',
   })
   assert.equal(fetch, undefined)

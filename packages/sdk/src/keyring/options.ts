@@ -1,6 +1,5 @@
-import { CIDR, LIFETIME, SUSPENDED } from '../feed/listed.ts'
 import { KEY_BYTES } from '../feed/quota.ts'
-import type { Scope } from '../feed/record.ts'
+import { judged, type Scope } from '../feed/record.ts'
 import {
   type ConnectionOptions,
   connectionNames,
@@ -206,7 +205,7 @@ function readFeatures(options: KeyringOptions): string[] {
   const chosen = (Object.keys(featureOf) as (keyof typeof featureOf)[])
     .filter(name => readBoolean(name, options[name] ?? ours.has(name)))
     .map(name => featureOf[name])
-  return [CIDR, ...chosen, LIFETIME, SUSPENDED].toSorted()
+  return [...judged, ...chosen].toSorted()
 }
 
 function readTenantIds(value: unknown): string[] {

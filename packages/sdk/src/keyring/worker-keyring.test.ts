@@ -61,7 +61,7 @@ test('a worker asks for suspended tenants, and refuses their keys', async () => 
   const tenants = [{ tenant_id, suspended: true }]
   service.instead.push(snapshotOf(service, { features, tenants, keys: [policyKey(key, 1)] }))
   await request()
-  assert.equal(service.asked[0]?.url.searchParams.get('features'), 'cidr,lifetime,suspended')
+  assert.equal(service.asked[0]?.url.searchParams.get('features'), 'cidr,imported,lifetime,suspended')
   assert.equal(code(key), 'suspended_tenant')
 })
 

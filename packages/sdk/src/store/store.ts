@@ -21,6 +21,8 @@ export interface SavedRecords {
   /** The number of their list in `shared.networks`, by the position of the key. */
   ownNetworks?: Iterable<readonly [position: number, networks: number]> | undefined
   tenantNetworks?: Iterable<readonly [tenantId: string, networks: Networks]> | undefined
+  /** Absent: false. */
+  acceptsImported?: boolean | undefined
   labels?: SavedLabels | undefined
 }
 
@@ -38,6 +40,8 @@ export class Store {
   /** Ids of tenants whose keys are refused, also of those without a key here. A plain Set, because each verification reads it. */
   readonly suspended = new Set<string>()
   readonly tenantNetworks = new TenantNetworks()
+  /** Whether the project takes keys from elsewhere, so that a text of any form may be one. */
+  acceptsImported = false
   /** Undefined for a node that does not ask for labels. */
   readonly labels: Labels | undefined
   readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
@@ -143,6 +147,12 @@ export class Store {
     if (this.tenantNetworks.set(tenantId, networks)) this.revision++
   }
 
+  setAcceptsImported(acceptsImported: boolean): void {
+    if (this.acceptsImported === acceptsImported) return
+    this.revision++
+    this.acceptsImported = acceptsImported
+  }
+
   /** Drops every record whose key the other store does not hold. */
   keepOnly(other: Store): void {
     for (const slot of [...this.records.slots()]) {
@@ -165,10 +175,11 @@ export class Store {
 
   /** Fills an empty store with saved records. */
   restore({ words, ids, otherIds, shared, uses, labels, ...rest }: SavedRecords): void {
-    const { suspended = [], ownNetworks = [], tenantNetworks = [] } = rest
+    const { suspended = [], ownNetworks = [], tenantNetworks = [], acceptsImported = false } = rest
     this.records.restore(words, ids, otherIds, shared)
     for (const [slot, networks] of ownNetworks) this.records.setNetworks(slot, networks)
     for (const [tenantId, networks] of tenantNetworks) this.tenantNetworks.set(tenantId, networks)
+    this.acceptsImported = acceptsImported
     this.#uses = uses
     this.revision++
     for (const tenantId of suspended) this.suspended.add(tenantId)

@@ -8,11 +8,14 @@ import { Networks } from '../store/networks.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 import { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
+import { isOtherForm, readKeyForm } from '../verify/token.ts'
 import { createVerify, type Served } from '../verify/verify.ts'
 import { drawKey } from './draw-key.ts'
 
 /** The properties of a test key. Every one has a default that suits most tests. */
 export interface TestKeyOptions {
+  /** The text of a key from elsewhere: 1 to 512 visible ASCII characters. Default: a new key. */
+  key?: string | undefined
   env?: 'live' | 'test' | undefined
   tenantId?: string | undefined
   scopes?: readonly string[] | undefined
@@ -46,7 +49,7 @@ export interface TestKeyring extends Keyring {
   /**
    * Makes a valid key.
    *
-   * @throws TypeError naming a limit or a range that the service would reject
+   * @throws TypeError naming a limit, a range or a text that the service would reject
    */
   issue(options?: TestKeyOptions): TestKey
   /** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */
@@ -111,13 +114,12 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
   const verify = createVerify(served, { env, cachedTtlMs: LATE, clock })
 
   function issue(given: TestKeyOptions = {}): TestKey {
-    const { env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], allowedCidrs } = given
-    for (const [at, { limit, windowMs }] of rateLimits.entries()) {
-      readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
-      readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
-    }
+    const { key: text, env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], allowedCidrs } = given
+    checkLimits(rateLimits)
     const keyEnv = of ?? (env === 'both' ? 'live' : env)
-    const key = drawKey(`kr_${keyEnv}_`)
+    const key = text === undefined ? drawKey(`kr_${keyEnv}_`) : readText(text, keyEnv)
+    // As a project does from its first import on.
+    if (text !== undefined) store.setAcceptsImported(true)
     const keyId = randomUUID()
     const { keyName = null, tenantName = null, externalId = tenantId, meta = {}, tenantMeta = {} } = given
     const label = { ...(hasNames && { name: keyName }), ...(hasKeyMeta && { meta }) }
@@ -172,6 +174,23 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
     stats: () => statsOf(served, env, monotonic),
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** @throws TypeError naming a limit that the service would reject */
+function checkLimits(rateLimits: readonly RateLimit[]): void {
+  for (const [at, { limit, windowMs }] of rateLimits.entries()) {
+    readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
+    readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
+  }
+}
+
+/** @throws TypeError if the service would not take the text as a key of this environment */
+function readText(key: unknown, env: 'live' | 'test'): string {
+  if (typeof key !== 'string' || !isOtherForm(key))
+    throw new TypeError('key must be a text of 1 to 512 visible ASCII characters')
+  const form = readKeyForm(key)
+  if (form !== 'malformed' && form !== env) throw new TypeError(`key belongs to the environment ${form}`)
+  return key
 }
 
 function setTenantCidrs(store: Store, tenantId: string, allowedCidrs: readonly string[]): void {

@@ -44,22 +44,29 @@ export class RefusalCounts {
   isOver = false
   readonly #project: string
   readonly #now: () => number
+  /** Of keys whose text has none. */
+  readonly #env: 'live' | 'test'
   /** Refusals since the last report was made: one number for each reason in live, then for each in test. */
   #counts = empty()
   /** Earlier refusals by hour since 1970, in the order in which the hours came. */
   readonly #hours = new Map<number, Float64Array>()
 
-  /** @param now the time of the service, in milliseconds since the epoch */
-  constructor(project: string, now: () => number) {
+  /**
+   * @param now the time of the service, in milliseconds since the epoch
+   * @param env of a key from elsewhere that is not known. A node of test may report on test alone
+   */
+  constructor(project: string, now: () => number, env: 'live' | 'test' | 'both' = 'live') {
     this.#project = project
     this.#now = now
+    this.#env = env === 'test' ? 'test' : 'live'
   }
 
   /** @param key as it was presented, or its verdict */
   add(code: string, key: string | Pick<Valid, 'env'> | null | undefined): void {
     const place = places.get(code)
     if (place === undefined || key === null || key === undefined) return
-    const env = typeof key === 'string' ? readKeyForm(key) : key.env
+    const form = typeof key === 'string' ? readKeyForm(key) : key.env
+    const env = form === 'malformed' ? this.#env : form
     const at = place + (env === 'test' ? reasons.length : 0)
     this.#counts[at] = (this.#counts[at] as number) + 1
   }

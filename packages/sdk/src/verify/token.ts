@@ -29,6 +29,19 @@ for (let at = 256; at < 1024; at++) {
   crcTables[at] = (crcTables[before & 0xff] as number) ^ (before >>> 8)
 }
 
+/** The most characters of a key from elsewhere. */
+const OTHER_MAX = 512
+
+/** Whether a key from elsewhere may have this form: 1 to 512 visible ASCII characters. */
+export function isOtherForm(key: string): boolean {
+  if (key.length === 0 || key.length > OTHER_MAX) return false
+  for (let at = 0; at < key.length; at++) {
+    const character = key.charCodeAt(at)
+    if (character < 0x21 || character > 0x7e) return false
+  }
+  return true
+}
+
 /** Value of a character as a base62 digit (`0-9A-Za-z`), -1 for any other. */
 const digitOf = new Int8Array(128).fill(-1)
 for (let digit = 0; digit < 62; digit++) {

@@ -8,7 +8,7 @@ import type { Networks } from '../store/networks.ts'
 import type { Records } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedKeys } from './ended-keys.ts'
-import { readKeyForm } from './token.ts'
+import { isOtherForm, readKeyForm } from './token.ts'
 import { type Refused, refusalAfter, refused, type Valid, type Verdict } from './verdict.ts'
 
 /** What a verification requires beyond a valid key. */
@@ -62,12 +62,12 @@ export function createVerify(
     if (key === undefined || key === null || key === '') return refused.missing_key
     if (typeof key !== 'string') return refused.malformed_key
     const form = readKeyForm(key)
-    if (form === 'malformed') return refused.malformed_key
-    if (ownEnv !== 'both' && form !== ownEnv) return refused.wrong_env
-    const env = requirements?.env
-    if (env !== undefined && env !== 'both' && form !== env) return refused.wrong_env
-
     const { store } = served
+    if (form === 'malformed') {
+      // Without a hash, where no such key can be held: a flood of garbage costs nothing.
+      if (store === undefined || !store.acceptsImported || !isOtherForm(key)) return refused.malformed_key
+    } else if (!isAskedFor(form, ownEnv, requirements)) return refused.wrong_env
+
     if (store === undefined) return unavailable(refused.not_ready, key, form, requirements)
     const now = clock.monotonic()
     if (!(store.confirmedAt > now - cachedTtlMs)) return unavailable(refused.stale, key, form, requirements)
@@ -83,8 +83,12 @@ export function createVerify(
     served.hits++
 
     const { records } = store
-    // The checksum covers the environment in the key's text, so only a forged feed can make them differ.
-    if (records.env(slot) !== form) return refused.unknown_key
+    const env = records.env(slot)
+    if (env !== form) {
+      // The checksum covers the environment in the key's text, so only a forged feed can make them differ.
+      if (form !== 'malformed') return refused.unknown_key
+      if (!isAskedFor(env, ownEnv, requirements)) return refused.wrong_env
+    }
     // Where no tenant is suspended, no id is read.
     if (store.suspended.size !== 0 && store.suspended.has(records.tenantId(slot)))
       return refused.suspended_tenant
@@ -96,7 +100,7 @@ export function createVerify(
       if (why !== undefined) return why
     }
     if (!hasAllOf(records.scopes(slot), requirements)) return refused.insufficient_scope
-    const verdict = validVerdict(records, slot, form)
+    const verdict = validVerdict(records, slot, env)
     store.labels?.add(verdict, slot)
     return verdict
   }
@@ -111,7 +115,8 @@ export function createVerify(
         own?.valid === true &&
         typeof own.keyId === 'string' &&
         typeof own.tenantId === 'string' &&
-        own.env === form &&
+        isEnv(own.env) &&
+        (form === 'malformed' ? isAskedFor(own.env, ownEnv, requirements) : own.env === form) &&
         !served.store?.suspended.has(own.tenantId) &&
         isAllowedFrom(served.store, key, own.tenantId, requirements) &&
         Array.isArray(own.scopes) &&
@@ -131,6 +136,19 @@ export function createVerify(
     }
   }
 }
+
+/** Whether keyring and request both accept keys of this environment. */
+function isAskedFor(
+  env: 'live' | 'test',
+  ownEnv: VerifyDeps['env'],
+  requirements: Requirements | null | undefined,
+): boolean {
+  if (ownEnv !== 'both' && env !== ownEnv) return false
+  const required = requirements?.env
+  return required === undefined || required === 'both' || env === required
+}
+
+const isEnv = (env: unknown): env is 'live' | 'test' => env === 'live' || env === 'test'
 
 /** Undefined if the address is in the networks. */
 function refusalAt(networks: Networks, requirements: Requirements | null | undefined): Refused | undefined {

@@ -61,10 +61,13 @@ test('a node gets frozen labels, and only those that it asks for', async () => {
   assert.throws(() => Object.assign(whoseOf(asking).meta?.plan as object, { seats: 4 }), TypeError)
   assert.equal(
     service.asked.at(-1)?.url.searchParams.get('features'),
-    'cidr,external_id,key_meta,lifetime,meta,names,suspended,refusals',
+    'cidr,external_id,imported,key_meta,lifetime,meta,names,suspended,refusals',
   )
   const other = await start({ externalId: false, keyMeta: false })
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'cidr,lifetime,suspended,refusals')
+  assert.equal(
+    service.asked.at(-1)?.url.searchParams.get('features'),
+    'cidr,imported,lifetime,suspended,refusals',
+  )
   const verdict = other.keyring.verify(key)
   for (const name of Object.keys(whose)) assert.ok(!(name in verdict), name)
 })
@@ -212,7 +215,7 @@ test('without policy:labels a node gets what it may, and says once what is left 
   }
   assert.equal(
     service.asked.at(-1)?.url.searchParams.get('features'),
-    'cidr,external_id,key_meta,labels,lifetime,suspended,held_ms,refusals',
+    'cidr,external_id,imported,key_meta,labels,lifetime,suspended,held_ms,refusals',
   )
   const quiet = await start({ externalId: true, keyMeta: true })
   assert.deepEqual([whoseOf(quiet), quiet.notices], [left, []])

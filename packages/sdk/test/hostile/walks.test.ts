@@ -117,6 +117,8 @@ test('endless pages with new keys are limited', () => {
     takesRefusals: false,
     tenants: [],
     listed: undefined,
+    acceptsImported: undefined,
+    isImportedOdd: false,
     keys: [{ ...stored, keyId: id(number) }],
     nextCursor,
   })
