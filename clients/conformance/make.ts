@@ -17,6 +17,7 @@ import { foreign } from './make/foreign.ts'
 import { forms } from './make/forms.ts'
 import { gates } from './make/gates.ts'
 import { holds } from './make/holds.ts'
+import { importedKeys } from './make/imported.ts'
 import { lifetimes } from './make/lifetimes.ts'
 import { limits } from './make/limits.ts'
 import { newer } from './make/newer.ts'
@@ -42,6 +43,7 @@ const groups: Readonly<Record<string, readonly Case[]>> = {
   forms,
   gates,
   holds,
+  imported: importedKeys,
   lifetimes,
   limits,
   newer,

@@ -23,13 +23,15 @@ import { type KeyringOf, type LimiterOf, requireLimiter } from './protect/parts.
 import { refusedBehind } from './protect/passage.ts'
 import { replayAnswer } from './protect/replay-answer.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
-import type { Valid } from './verify/verdict.ts'
+import type { Valid, Verdict } from './verify/verdict.ts'
 
 declare global {
   namespace Express {
     interface Request {
       /** The key of this request, once `requireKey` has let it pass. See `apiKeyOf`. */
       apiKey?: Valid
+      /** With the option `shadow` of the keyring: the verdict on the key, which may be a refusal. */
+      keyrail?: Verdict
     }
   }
 }
@@ -67,10 +69,11 @@ export function requireKey(keyring: KeyringOf, { cost, ...options }: RequireKeyO
         }),
       answered: (work: () => void) => afterAnswer(response, work),
     }
-    const judge = ({ key, headers, refusal }: Admission) => {
+    const judge = ({ key, headers, refusal, verdict }: Admission) => {
       if (isOver(response)) return
       if (refusal !== undefined) return send(request, response, refusal)
       if (key !== undefined) request.apiKey = key
+      if (verdict !== undefined) request.keyrail = verdict
       response.set(headers)
       next()
     }
@@ -103,6 +106,7 @@ export function limit(given: LimiterOf, requirements: LimitRequirements = {}): R
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
     const exchange = exchangeOf(request)
+    if (exchange.isShadow) return next()
     if (!apiKey) return send(request, response, exchange.isAnonymous ? keyless(exchange) : misplaced())
     exchange.isHeldByLimit = true
     const judge = (verdict: LimitVerdict) => {
@@ -126,6 +130,7 @@ export function idempotent(given: IdempotencyOf, options: IdempotentOptions = {}
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
     const exchange = exchangeOf(request)
+    if (exchange.isShadow) return next()
     const idempotencyKeys = headerValues(rawHeaders, idempotencyHeader)
     if (!apiKey) {
       if (!exchange.isAnonymous) return send(request, response, misplaced())

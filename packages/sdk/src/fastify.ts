@@ -20,7 +20,7 @@ import { holdResponse } from './protect/hold-response.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
 import type { KeyringOf } from './protect/parts.ts'
 import { refusedBehind } from './protect/passage.ts'
-import type { Valid } from './verify/verdict.ts'
+import type { Valid, Verdict } from './verify/verdict.ts'
 
 export { apiKeyOf } from './protect/api-key-of.ts'
 
@@ -54,6 +54,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key of this request; undefined on a public route, or if none was sent where it is optional. See `apiKeyOf`. */
     apiKey: Valid | undefined
+    /** With the option `shadow` of the keyring: the verdict on the key, which may be a refusal. */
+    keyrail: Verdict | undefined
   }
   interface FastifyContextConfig {
     keyrail?: KeyrailRouteConfig
@@ -72,7 +74,9 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   const gate = new Gate<FastifyRequest>('keyrailPlugin', keyring, more)
   const idempotency = given === undefined ? undefined : requireIdempotency(given)
   // A part of an application may stand behind a second plugin, with its own demands.
-  if (!app.hasDecorator(decorated)) app.decorate(decorated, true).decorateRequest('apiKey', undefined)
+  if (!app.hasDecorator(decorated)) {
+    app.decorate(decorated, true).decorateRequest('apiKey', undefined).decorateRequest('keyrail', undefined)
+  }
 
   const checked = new WeakSet<KeyrailRouteConfig>()
   const configOf = ({ config }: Pick<RouteOptions, 'config'>): KeyrailRouteConfig => {
@@ -101,7 +105,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     if (config.public === true) return
     const { raw } = request
     const hasIdempotencyKey = raw.headers[idempotencyHeader] !== undefined
-    const { key, headers, refusal } = await gate.admit({
+    const { key, headers, refusal, verdict } = await gate.admit({
       exchange: exchangeOf(raw),
       rawHeaders: raw.rawHeaders,
       request,
@@ -115,6 +119,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     })
     if (refusal !== undefined) return sendAnswer(reply, refusal)
     request.apiKey = key
+    request.keyrail = verdict
     reply.headers(headers)
   })
 
@@ -122,7 +127,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   app.addHook('preHandler', async (request, reply) => {
     const { apiKey, method, raw } = request
     const { public: open, idempotencyRequired } = configOf(request.routeOptions)
-    if (open === true || apiKey === undefined) return
+    if (open === true || apiKey === undefined || exchangeOf(raw).isShadow) return
     const verdict = await claimRequest(idempotency, {
       exchange: exchangeOf(raw),
       key: apiKey,

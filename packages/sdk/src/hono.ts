@@ -21,11 +21,15 @@ import { refusedBehind } from './protect/passage.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
 import { readCopy } from './protect/web-body.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
-import type { Valid } from './verify/verdict.ts'
+import type { Valid, Verdict } from './verify/verdict.ts'
 
 /** The context of a route after `requireKey`: `c.get('apiKey')`. */
 export interface KeyrailEnv {
-  Variables: { apiKey: Valid }
+  Variables: {
+    apiKey: Valid
+    /** With the option `shadow` of the keyring: the verdict on the key, which may be a refusal. */
+    keyrail?: Verdict
+  }
 }
 
 export type { IdempotentOptions, LimitRequirements }
@@ -57,7 +61,7 @@ export function requireKey(
     const exchange = exchangeOf(context)
     let count: (() => void) | undefined
     let afterwards: (() => void) | undefined
-    const { key, refusal } = await gate.admitWeb(exchange, context.req.raw, context, {
+    const { key, refusal, verdict } = await gate.admitWeb(exchange, context.req.raw, context, {
       route: { cost },
       counted: later => {
         count = later
@@ -68,6 +72,7 @@ export function requireKey(
     })
     if (refusal !== undefined) return refuse(context, refusal)
     context.set('apiKey', key)
+    if (verdict !== undefined) context.set('keyrail', verdict)
     try {
       await next()
     } finally {
@@ -100,6 +105,10 @@ export function limit(given: LimiterOf, requirements: LimitRequirements = {}): M
   return async function checkLimits(context, next) {
     const exchange = exchangeOf(context)
     const key = keyOf(context)
+    if (exchange.isShadow) {
+      await next()
+      return undefined
+    }
     if (key === undefined) return refuse(context, exchange.isAnonymous ? keyless(exchange) : misplaced())
     exchange.isHeldByLimit = true
     const verdict = await chargeOnce(limiter, exchange, key, cost)
@@ -121,6 +130,10 @@ export function idempotent(
   return async function claim(context, next) {
     const exchange = exchangeOf(context)
     const key = keyOf(context)
+    if (exchange.isShadow) {
+      await next()
+      return undefined
+    }
     if (key === undefined) {
       if (!exchange.isAnonymous) return refuse(context, misplaced())
       const { method, headers } = context.req.raw

@@ -32,7 +32,7 @@ import { headerValues, type ParsedRequest, readParsedBody } from './protect/node
 import type { KeyringOf } from './protect/parts.ts'
 import { refusedBehind } from './protect/passage.ts'
 import { replayAnswer } from './protect/replay-answer.ts'
-import type { Valid } from './verify/verdict.ts'
+import type { Valid, Verdict } from './verify/verdict.ts'
 
 export { Cost, IdempotencyRequired, OptionalKey, Public, Scopes } from './protect/nest-marks.ts'
 
@@ -62,6 +62,7 @@ interface PlatformRequest extends ParsedRequest {
   originalUrl?: string
   ip?: string
   apiKey?: Valid
+  keyrail?: Verdict
 }
 /** What both platforms have in common. */
 interface PlatformResponse {
@@ -139,7 +140,7 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     if (isGraphql && marks.idempotencyRequired)
       throw new TypeError('a resolver cannot have IdempotencyRequired')
     const node = nodeRequest(request)
-    const { key, headers, refusal } = await this.#gate.admit({
+    const { key, headers, refusal, verdict } = await this.#gate.admit({
       exchange: exchangeOf(node),
       rawHeaders: node.rawHeaders,
       request,
@@ -151,9 +152,10 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     })
     if (refusal !== undefined) throw exceptionOf(response, refusal)
     setHeaders(response, headers)
+    if (verdict !== undefined) request.keyrail = verdict
     if (key === undefined) return true
     request.apiKey = key
-    if (this.#idempotency === undefined || isGraphql) return true
+    if (this.#idempotency === undefined || isGraphql || verdict !== undefined) return true
     return this.#claim(this.#idempotency, key, request, response, marks.idempotencyRequired)
   }
 

@@ -214,5 +214,15 @@ export const others: readonly { page: string; heading: string; before: string }[
     heading: 'Testing your API',
     before: 'const startApi = async (parts: object) => parts',
   },
+  {
+    page: 'docs/sdk/migrating.md',
+    heading: 'Your own check',
+    before: `const findByOldKey = async (key: string) => (key === 'old' ? { id: 'acme', scopes: ['a'] } : undefined)`,
+  },
+  {
+    page: 'docs/sdk/migrating.md',
+    heading: 'Shadow',
+    before: `const oldCheck = async (key: string) => key === 'old'`,
+  },
   { page: 'docs/sdk/workers.md', heading: 'Workers', before: '' },
 ]

@@ -46,6 +46,20 @@ test('a store reads back as it was written, after any changes', () => {
   )
 })
 
+test('whether a project takes keys from elsewhere is saved, and absent it does not', () => {
+  const store = filled(3)
+  const headerOf = (file: Uint8Array) => Buffer.from(file).toString('latin1')
+  const plain = encodeSnapshot(store, scope, facts)
+  assert.equal(accepted(plain).store.acceptsImported, false)
+  assert.ok(!headerOf(plain).includes('accepts_imported'))
+  const { revision } = store
+  store.setAcceptsImported(true)
+  assert.ok(store.revision > revision)
+  const taking = encodeSnapshot(store, scope, facts)
+  assert.equal(accepted(taking).store.acceptsImported, true)
+  assert.ok(headerOf(taking).includes('"accepts_imported":true'))
+})
+
 test('the facts beside the keys read back as they were written', () => {
   const { store: _, ...rest } = accepted(encodeSnapshot(filled(3), scope, facts))
   assert.deepEqual(rest, { ...facts, isWhole: true, features: [] })

@@ -15,7 +15,9 @@ import { type KeyrailError, PolicyScopeTooLargeError, passing } from '../runtime
 import { pause } from '../runtime/pause.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
-import { RefusalCounts } from '../verify/refusal-counts.ts'
+import { withGateParts } from '../verify/gate-parts.ts'
+import { countedBy, RefusalCounts } from '../verify/refusal-counts.ts'
+import { Shadow, type ShadowStats } from '../verify/shadow.ts'
 import type { Verdict } from '../verify/verdict.ts'
 import type { Requirements, Served, Verify } from '../verify/verify.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
@@ -52,6 +54,8 @@ export interface KeyringStats {
   source: 'service' | 'disk' | null
   /** For how many seconds the service may hold its next answer; 0 after a failed poll. */
   holdSeconds: number
+  /** Where an old check and the keyring disagree, by `compare`. Absent before its first call, unless the option `shadow` is set. */
+  shadow?: ShadowStats
 }
 
 /** The keys of a project, held in memory; made by `createKeyring`. */
@@ -64,6 +68,12 @@ export interface Keyring extends AsyncDisposable {
   ready(): Promise<void>
   /** Verifies a key: synchronous, in memory, never throws. */
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
+  /**
+   * Verifies a key and counts in `stats().shadow` whether an old check came to the same result. Counts no refusal for reports.
+   *
+   * @param accepted the result of the old check
+   */
+  compare(key: string | null | undefined, accepted: boolean, requirements?: Requirements): Verdict
   /** The current state and counters. */
   stats(): KeyringStats
   /** Stops polling and drops all keys; every key is refused from then on. May be called twice. */
@@ -94,6 +104,7 @@ export function openKeyring(options: KeyringOptions, world: World): Keyring {
   return {
     ready: () => held.ready(),
     verify: held.verify,
+    compare: (key, accepted, requirements) => held.compare(key, accepted, requirements),
     stats: () => held.stats(),
     close,
     [Symbol.asyncDispose]: close,
@@ -111,6 +122,8 @@ class HeldKeys {
   readonly #served: Served
   readonly #sync: Sync
   readonly #poller: Poller
+  readonly #shadow = new Shadow()
+  #hasCompared = false
   #disk: DiskCache | undefined
   #source: KeyringStats['source'] = null
 
@@ -121,8 +134,16 @@ class HeldKeys {
     const { projectId } = settings.scope
     const counts = new RefusalCounts(projectId, () => time.now(clock.monotonic()), settings.env)
     const client = createFeedClient(settings)
-    const { served, verify, sync } = openSubscription({ settings, client, clock, reports, time, counts })
-    this.verify = verify
+    const { served, verify, sync, unknownKeys } = openSubscription({
+      settings,
+      client,
+      clock,
+      reports,
+      time,
+      counts,
+    })
+    const shadow = settings.isShadow ? this.#shadow : undefined
+    this.verify = withGateParts(verify, { shadow, unknownKeys })
     this.#settings = settings
     this.#world = world
     this.#clock = clock
@@ -138,6 +159,13 @@ class HeldKeys {
 
   ready(): Promise<void> {
     return readyWithin(this.#settings.readyTimeoutMs, this.#poller, this.#clock)
+  }
+
+  compare(key: string | null | undefined, accepted: boolean, requirements?: Requirements): Verdict {
+    const verdict = (countedBy(this.verify)?.judge ?? this.verify)(key, requirements)
+    this.#hasCompared = true
+    this.#shadow.compare(verdict, accepted)
+    return verdict
   }
 
   stats(): KeyringStats {
@@ -166,6 +194,7 @@ class HeldKeys {
       lastError: this.#poller.lastError?.code ?? null,
       source: store === undefined ? null : this.#source,
       holdSeconds: this.#sync.holdSeconds,
+      ...((this.#hasCompared || this.#settings.isShadow) && { shadow: this.#shadow.stats }),
     }
   }
 

@@ -19,6 +19,7 @@ import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
 import type { Refused, Verdict } from '../verify/verdict.ts'
 import type { Requirements } from '../verify/verify.ts'
+import type { OnUnknownKey } from './imported-customer.ts'
 import { keyMemory } from './memory-limit.ts'
 
 /** Options of `createKeyring`. */
@@ -66,6 +67,19 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
    * Adds `keyName`, `tenantName` and `tenantMeta` to verdicts, if the secret key has the permission `policy:labels`. Default: false.
    */
   labels?: boolean | undefined
+  /**
+   * Your own check of a key that the feed does not have, such as one of bcrypt, which cannot be looked up. Only gates ask it, such as
+   * `requireKey`, once for a key, at most 64 at once, and wait 5,000 ms. The customer that it returns passes, and the key is
+   * imported, so that later requests need no check. Until the feed has the key, verdicts have an empty `keyId`. Needs `importWith`.
+   */
+  onUnknownKey?: OnUnknownKey | undefined
+  /** A secret key with the permission `keys:import`, or a function that returns one, which imports what `onUnknownKey` accepts. */
+  importWith?: SecretKeySource | undefined
+  /**
+   * Gates judge and count, and refuse nothing: they hand the verdict to the handler as `keyrail`. For the time beside an old check.
+   * Default: false.
+   */
+  shadow?: boolean | undefined
   /** Adds `externalId`, and with `policy:labels` the names. Default: false. */
   names?: boolean | undefined
   /** Adds `meta` of the key, and with `policy:labels` `tenantMeta`. Default: false. */
@@ -86,6 +100,9 @@ export interface Settings {
   keyMemory?: number | undefined
   cacheDir: string | undefined
   onUnavailable: KeyringOptions['onUnavailable']
+  /** The vendor's own check, and what imports. */
+  own?: { check: OnUnknownKey; importWith: SecretKeySource } | undefined
+  isShadow?: boolean | undefined
   node: string
   fetch: typeof globalThis.fetch | undefined
   onError: KeyringOptions['onError']
@@ -113,6 +130,9 @@ const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
   labels: true,
   names: true,
   meta: true,
+  onUnknownKey: true,
+  importWith: true,
+  shadow: true,
 }
 export const optionNames = Object.keys(known)
 
@@ -171,11 +191,25 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     ...most,
     cacheDir,
     onUnavailable: options.onUnavailable,
+    ...readMigration(options),
     node,
     fetch,
     onError: options.onError,
     onNotice: options.onNotice,
   }
+}
+
+/** Absent members are left out, as most keyrings need none. */
+function readMigration(options: KeyringOptions): Pick<Settings, 'own' | 'isShadow'> {
+  const { onUnknownKey: check, importWith, shadow } = options
+  const isShadow = readBoolean('shadow', shadow ?? false)
+  if (check !== undefined && typeof check !== 'function')
+    throw new TypeError('onUnknownKey must be a function')
+  if ((check === undefined) !== (importWith === undefined))
+    throw new TypeError('onUnknownKey needs importWith, a secret key with the permission keys:import')
+  if (check === undefined || importWith === undefined) return isShadow ? { isShadow } : {}
+  if (typeof importWith !== 'function') readSecretKeyEnv(importWith, 'importWith')
+  return { own: { check, importWith }, ...(isShadow && { isShadow }) }
 }
 
 const KEYS_MOST = 10_000_000

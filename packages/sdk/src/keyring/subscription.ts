@@ -5,13 +5,16 @@ import type { Reports } from '../runtime/reports.ts'
 import type { ServiceTime } from '../runtime/service-time.ts'
 import { counting, type RefusalCounts } from '../verify/refusal-counts.ts'
 import { createVerify, type Served, type Verify } from '../verify/verify.ts'
+import { importer, ownEnv } from './importer.ts'
 import type { Settings } from './options.ts'
+import { UnknownKeys } from './unknown-keys.ts'
 
 /** One follower of the feed: it polls, holds the keys that the polls bring, and verifies with them. */
 export interface Subscription {
   sync: Sync
   served: Served
   verify: Verify
+  unknownKeys: UnknownKeys | undefined
 }
 
 export interface SubscriptionParts {
@@ -33,12 +36,24 @@ export function openSubscription({
   counts,
 }: SubscriptionParts): Subscription {
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
-  const judge = createVerify(served, {
-    env: settings.env,
-    cachedTtlMs: settings.cachedTtlMs,
-    clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
-    onUnavailable: settings.onUnavailable,
-  })
+  const { env, cachedTtlMs, onUnavailable, own } = settings
+  const serviceClock = {
+    wall: (monotonic: number) => time.now(monotonic),
+    monotonic: () => clock.monotonic(),
+    pause: clock.pause,
+  }
+  const judge = createVerify(served, { env, cachedTtlMs, clock: serviceClock, onUnavailable })
+  const unknownKeys =
+    own &&
+    new UnknownKeys({
+      check: own.check,
+      send: importer(settings, own.importWith),
+      clock: serviceClock,
+      served,
+      cachedTtlMs,
+      env: ownEnv(env),
+      onError: error => reports.error(error),
+    })
   const sync = new Sync({
     client,
     clock,
@@ -46,7 +61,10 @@ export function openSubscription({
     settings: counts === undefined ? settings : { ...settings, countsRefusals: true },
     served,
     onRaised: maxKeys => reports.raised(maxKeys, settings),
-    onHeld: (keys, most) => reports.holds(keys, most),
+    onHeld: (keys, most) => {
+      reports.holds(keys, most)
+      unknownKeys?.sweep()
+    },
     onOdd: error => reports.error(error),
     onUnlabelled: () => reports.unlabelled(),
     onRefusals: areTaken => {
@@ -54,5 +72,5 @@ export function openSubscription({
     },
     onTime: times => time.answered(times),
   })
-  return { sync, served, verify: counts === undefined ? judge : counting(judge, counts) }
+  return { sync, served, unknownKeys, verify: counts === undefined ? judge : counting(judge, counts) }
 }

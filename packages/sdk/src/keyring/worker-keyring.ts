@@ -10,8 +10,11 @@ import type { Requirements } from '../verify/verify.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
 import { openSubscription, type Subscription } from './subscription.ts'
 
-/** Options of `createWorkerKeyring`. A worker has no disk. */
-export type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir' | 'readyTimeoutMs'>
+/** Options of a server alone: a worker has no disk, and nothing of it runs on after an answer. */
+const ofServers = ['cacheDir', 'onUnknownKey', 'importWith', 'shadow'] as const
+
+/** Options of `createWorkerKeyring`. A worker has no disk, and does nothing after its answer. */
+export type WorkerKeyringOptions = Omit<KeyringOptions, 'readyTimeoutMs' | (typeof ofServers)[number]>
 
 /** What a host of workers passes with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
 export interface RequestContext {
@@ -147,8 +150,9 @@ const confirmedAt = ({ served }: Subscription): number =>
 
 /** @throws TypeError naming a missing or wrong option */
 function readSettings(options: WorkerKeyringOptions): Settings {
-  if ((options as KeyringOptions | null)?.cacheDir !== undefined)
-    throw new TypeError('createWorkerKeyring takes no cacheDir: a worker has no disk')
+  const given = ofServers.find(name => (options as KeyringOptions | null)?.[name] !== undefined)
+  if (given === 'cacheDir') throw new TypeError('createWorkerKeyring takes no cacheDir: a worker has no disk')
+  if (given !== undefined) throw new TypeError(`createWorkerKeyring takes no ${given}`)
   // The name is drawn late, because hosts allow no randomness before the first request.
   let drawn: string | undefined
   const settings = readOptions({ ...options, node: options?.node ?? 'worker' })

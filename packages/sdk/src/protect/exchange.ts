@@ -46,6 +46,8 @@ export class Exchange {
   isHeldByLimit = false
   /** Whether `idempotent` must not keep the answer: a refusal, after which a retry may pass, or an embed token. */
   isUnkept = false
+  /** Whether the gate refuses nothing, nor may what stands behind it. */
+  isShadow = false
   readonly #counted = new Set<Pick<UsageReporter, 'count'>>()
 
   /** Whether a gate let the request pass without a key. */

@@ -10,8 +10,11 @@ import type { LimitNumbers } from '../limits/verdict.ts'
 import { partOf } from '../runtime/part-of.ts'
 import { sendRefusals } from '../usage/refusal-reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
+import { gatePartsOf } from '../verify/gate-parts.ts'
 import { countedBy, type RefusalCounts } from '../verify/refusal-counts.ts'
-import { refused, type Valid } from '../verify/verdict.ts'
+import { isOtherForm } from '../verify/token.ts'
+import { type Refused, refused, type Valid, type Verdict } from '../verify/verdict.ts'
+import type { Requirements } from '../verify/verify.ts'
 import { chargeOnce } from './charge.ts'
 import { type Credential, readCredential } from './credential.ts'
 import type { Exchange, HttpAnswer } from './exchange.ts'
@@ -39,9 +42,17 @@ export type Admission =
       headers: Readonly<Record<string, string>>
       /** What is left of the limits that decided; undefined if none did, or the service did not say. */
       limits?: LimitNumbers['limits']
+      /** With the option `shadow` of the keyring alone: the verdict on the key, which may be a refusal. */
+      verdict?: Verdict
       refusal?: undefined
     }
-  | { refusal: HttpAnswer; limits?: LimitNumbers['limits']; key?: undefined; headers?: undefined }
+  | {
+      refusal: HttpAnswer
+      limits?: LimitNumbers['limits']
+      key?: undefined
+      headers?: undefined
+      verdict?: undefined
+    }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
 const atOnce = (work: () => void): void => work()
@@ -121,7 +132,10 @@ export class Gate<Request = unknown> {
     const keyring = this.#keyring
     const ours = countedBy(keyring.verify)
     const counts = ours === undefined ? undefined : this.#refusals
-    const passage = openPassage(exchange, request, settings, { counts, presented })
+    const isShadow = gatePartsOf(keyring.verify).shadow !== undefined
+    exchange.isShadow = isShadow
+    const listeners = isShadow ? { onVerdict: settings.onVerdict } : settings
+    const passage = openPassage(exchange, request, listeners, { counts, presented })
     // A route that demands something of a key demands a key, also where the key is optional.
     const isDemanded = required.length > 0 || settings.demandsLimits || cost !== undefined || claims
     const mayLack = (optional ?? settings.optional) && !isDemanded
@@ -133,23 +147,44 @@ export class Gate<Request = unknown> {
     const hasKey = fault === undefined && presented !== undefined
     const ip = hasKey ? await this.#addressOf(request, peer) : undefined
     const judge = () => (ours?.judge ?? keyring.verify).call(keyring, presented, { scopes: required, ip })
-    const verdict = fault === undefined ? judge() : refused.malformed_key
+    const first = fault === undefined ? judge() : refused.malformed_key
+    const verdict =
+      first.valid || isShadow ? first : await this.#askVendor(presented, { scopes: required, ip }, first)
     if (!verdict.valid) {
       const header = settings.getKey === undefined ? settings.headers : []
-      return { refusal: passage.refuse(toHttpRefusal(verdict, { scopes: required, header, fault })) }
+      const refusal = passage.refuse(toHttpRefusal(verdict, { scopes: required, header, fault }))
+      return isShadow ? { key: undefined, headers: noHeaders, verdict } : { refusal }
     }
     passage.knows(verdict)
     const { limiter, usage, ignoresLimits } = settings
     const limits = limiter && (await chargeOnce(limiter, exchange, verdict, cost))
-    if (limits !== undefined && limits.allowed !== true) {
-      return { refusal: passage.refuse(limits.problem as HttpProblem), limits: limits.limits }
+    const isLimited = limits !== undefined && limits.allowed !== true
+    if (isLimited) {
+      const refusal = passage.refuse(limits.problem as HttpProblem)
+      if (!isShadow) return { refusal, limits: limits.limits }
     }
-    if (usage !== undefined && exchange.takeCount(usage)) counted(() => usage.count(verdict))
+    // A key that the feed does not have yet has no id to count by.
+    if (usage !== undefined && verdict.keyId !== '' && exchange.takeCount(usage))
+      counted(() => usage.count(verdict))
     if (ignoresLimits && mayBeUnasked(keyring, verdict)) {
       answered(() => warnUnasked(keyring, exchange, verdict))
     }
-    passage.pass()
+    if (!isLimited) passage.pass()
+    if (isShadow) return { key: verdict, headers: noHeaders, verdict }
     return { key: verdict, headers: limits?.headers ?? noHeaders, limits: limits?.limits }
+  }
+
+  /** The verdict of the vendor's own check on a key that the keyring does not know; by default the refusal. */
+  async #askVendor(
+    presented: string | undefined,
+    requirements: Requirements,
+    refusal: Refused,
+  ): Promise<Verdict> {
+    const isUnknown = refusal.code === 'unknown_key' || refusal.code === 'malformed_key'
+    const vendor = gatePartsOf(this.#keyring.verify).unknownKeys
+    if (vendor === undefined || !isUnknown || presented === undefined || !isOtherForm(presented))
+      return refusal
+    return await vendor.ask(presented, requirements, refusal)
   }
 
   /** `admit` for a request of the Fetch API, which joins repeated headers. */

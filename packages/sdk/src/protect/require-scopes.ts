@@ -17,6 +17,10 @@ export function requireScopes(scopes: readonly string[]) {
   const misplaced = warnMisplaced('requireScope')
   return (exchange: Exchange, apiKey: Valid | undefined): HttpAnswer | undefined => {
     if (apiKey && required.every(scope => apiKey.scopes.includes(scope))) return undefined
+    if (exchange.isShadow) {
+      if (apiKey) refusedBehind(exchange, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
+      return undefined
+    }
     if (!apiKey && !exchange.isAnonymous) return misplaced()
     if (!apiKey) return keyless(exchange)
     return refusedBehind(exchange, toHttpRefusal(refused.insufficient_scope, { scopes: required }))

@@ -11,7 +11,7 @@ import type { Keyring } from '../keyring/keyring.ts'
 import { isWhole } from '../runtime/part-of.ts'
 import { callListener } from '../runtime/reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
-import type { Valid } from '../verify/verdict.ts'
+import type { Valid, Verdict } from '../verify/verdict.ts'
 import { exchangeOf } from './exchange.ts'
 import { Gate } from './gate.ts'
 import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } from './gate-options.ts'
@@ -51,7 +51,7 @@ const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
 /** A request handler that also gets the key, and then what the host passes beside the request. */
 export type KeyedHandler<R extends Request, Host extends unknown[], K = Valid> = (
   request: R,
-  keyed: { apiKey: K },
+  keyed: { apiKey: K; keyrail?: Verdict },
   ...host: Host
 ) => Response | Promise<Response>
 
@@ -136,7 +136,7 @@ function guard<R extends Request, Host extends unknown[]>(
       asksForClaim(request.method, request.headers.has(idempotencyHeader), idempotencyRequired)
     let afterwards: (() => void) | undefined
     const exchange = exchangeOf(request)
-    const { key, refusal } = await gate.admitWeb(exchange, request, request, {
+    const { key, verdict, refusal } = await gate.admitWeb(exchange, request, request, {
       peer: getIp && (() => getIp(request, ...host)),
       route: { cost },
       claims,
@@ -150,9 +150,10 @@ function guard<R extends Request, Host extends unknown[]>(
     })
     if (refusal !== undefined) return problemResponse(refusal)
     // Undefined only with the option `optional`.
-    const run = async () => handler(request, { apiKey: key as Valid }, ...host)
+    const run = async () =>
+      handler(request, { apiKey: key as Valid, ...(verdict && { keyrail: verdict }) }, ...host)
     const response =
-      idempotency === undefined || key === undefined
+      idempotency === undefined || key === undefined || exchange.isShadow
         ? await run()
         : await runOnce(idempotency, request, {
             exchange,

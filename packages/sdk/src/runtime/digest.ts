@@ -28,6 +28,16 @@ export function digestFromBase64(text: string): string | undefined {
   return bytes?.length === 32 && toBase64(bytes) === text ? packed(bytes) : undefined
 }
 
+/** Converts the form of `digestOf` to that of a `lookup_hash`. */
+export function digestToBase64(digest: string): string {
+  const bytes = new Uint8Array(2 * digest.length)
+  for (let at = 0; at < digest.length; at++) {
+    bytes[2 * at] = digest.charCodeAt(at) & 0xff
+    bytes[2 * at + 1] = digest.charCodeAt(at) >>> 8
+  }
+  return toBase64(bytes)
+}
+
 /** SHA-256 of the concatenated pieces in hexadecimal. */
 export function hexDigestOf(pieces: readonly Uint8Array[]): string {
   const whole = joined(

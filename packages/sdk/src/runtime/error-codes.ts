@@ -13,6 +13,7 @@ export type KeyrailErrorCode =
   | 'misused'
   | 'nearly_full'
   | 'network_error'
+  | 'own_check_failed'
   | 'policy_scope_too_large'
   | 'ready_timeout'
   | 'response_too_large'

@@ -8,8 +8,9 @@ import { Networks } from '../store/networks.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 import { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
+import { Shadow } from '../verify/shadow.ts'
 import { isOtherForm, readKeyForm } from '../verify/token.ts'
-import { createVerify, type Served } from '../verify/verify.ts'
+import { createVerify, type Served, type Verify } from '../verify/verify.ts'
 import { drawKey } from './draw-key.ts'
 
 /** The properties of a test key. Every one has a default that suits most tests. */
@@ -99,12 +100,7 @@ const none = '00000000-0000-4000-8000-000000000000'
 export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
   refuseUnknown('createTestKeyring', options, known)
   const { env = 'live' } = options
-  const { externalId: hasId = true, keyMeta = true } = options
-  const given: TestKeyringOptions = { ...options, externalId: hasId, keyMeta }
-  const has = (...names: (keyof typeof known & keyof TestKeyringOptions)[]) =>
-    names.some(name => given[name] === true)
-  const [hasExternalId, hasKeyMeta] = [has('externalId', 'names'), has('keyMeta', 'meta')]
-  const [hasNames, hasTenantMeta] = [has('labels', 'names'), has('labels', 'meta')]
+  const { hasExternalId, hasKeyMeta, hasNames, hasTenantMeta } = readLabels(options)
   let monotonic = 0
   const store = new Store(KEYS_MAX, hasExternalId || hasKeyMeta || hasNames || hasTenantMeta)
   store.confirm(0)
@@ -151,8 +147,10 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
   }
   // Several applications of a test may share the keyring, and some close what they were given.
   const close = async (): Promise<void> => {}
+  const shadow = new Shadow()
   return {
     verify,
+    compare: comparing(verify, shadow),
     issue,
     recover,
     close,
@@ -171,7 +169,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
       if (why === 'not_ready') served.store = undefined
       if (why === 'not_held') served.isPartial = true
     },
-    stats: () => statsOf(served, env, monotonic),
+    stats: () => ({ ...statsOf(served, env, monotonic), shadow: shadow.stats }),
     [Symbol.asyncDispose]: close,
   }
 }
@@ -192,6 +190,24 @@ function readText(key: unknown, env: 'live' | 'test'): string {
   if (form !== 'malformed' && form !== env) throw new TypeError(`key belongs to the environment ${form}`)
   return key
 }
+
+/** What verdicts have beside the key. */
+function readLabels({ externalId = true, keyMeta = true, labels, names, meta }: TestKeyringOptions) {
+  return {
+    hasExternalId: externalId || names === true,
+    hasKeyMeta: keyMeta || meta === true,
+    hasNames: labels === true || names === true,
+    hasTenantMeta: labels === true || meta === true,
+  }
+}
+
+const comparing =
+  (verify: Verify, shadow: Shadow): Keyring['compare'] =>
+  (key, accepted, requirements) => {
+    const verdict = verify(key, requirements)
+    shadow.compare(verdict, accepted)
+    return verdict
+  }
 
 function setTenantCidrs(store: Store, tenantId: string, allowedCidrs: readonly string[]): void {
   const networks = readCidrs(allowedCidrs)

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestKeyrail, createTestKeyring } from '../testing.ts'
+import { withGateParts } from '../verify/gate-parts.ts'
+import { Shadow } from '../verify/shadow.ts'
+import type { GateVerdict } from './gate-options.ts'
+import { createGate } from './request-gate.ts'
+import { withKey } from './with-key.ts'
+
+const minute = { id: 'minute', limit: 1, windowMs: 60_000, algorithm: 'fixed', scope: 'key' } as const
+
+/** A test keyrail whose gates refuse nothing. */
+function shadowed() {
+  const keyrail = createTestKeyrail()
+  withGateParts(keyrail.keys.verify, { shadow: new Shadow() })
+  return keyrail
+}
+
+test('a gate in shadow refuses nothing, and hands the verdict over', async () => {
+  const keyrail = shadowed()
+  const seen: GateVerdict[] = []
+  const gate = createGate(keyrail, { onVerdict: verdict => seen.push(verdict) })
+  const { key, keyId } = keyrail.issue({ scopes: ['a'] })
+  const admit = async (...headers: string[]) => {
+    const {
+      refusal,
+      key,
+      verdict,
+      headers: own,
+    } = await gate.admit({ rawHeaders: headers }, { scopes: ['a', 'b'] })
+    assert.deepEqual([refusal, own], [undefined, {}])
+    return [verdict?.code, key?.keyId]
+  }
+  assert.deepEqual(await admit(), ['missing_key', undefined])
+  assert.deepEqual(await admit('Authorization', 'Bearer old'), ['malformed_key', undefined])
+  assert.deepEqual(await admit('Authorization', 'Basic b2xk'), ['malformed_key', undefined])
+  assert.deepEqual(await admit('Authorization', `Bearer ${key}`), ['insufficient_scope', undefined])
+  assert.deepEqual(
+    seen.map(({ passed, code }) => [passed, code]),
+    [
+      [false, 'missing_key'],
+      [false, 'malformed_key'],
+      [false, 'malformed_key'],
+      [false, 'insufficient_scope'],
+    ],
+  )
+  assert.deepEqual(await keyrail.usage.reported(), {})
+  const { verdict } = await gate.admit({ rawHeaders: ['Authorization', `Bearer ${key}`] })
+  assert.equal(verdict?.valid && verdict.keyId, keyId)
+  assert.deepEqual(await keyrail.usage.reported(), { [keyId]: 1 })
+})
+
+test('a limit that is used up is counted in shadow, and refuses nothing', async () => {
+  const keyrail = shadowed()
+  const codes: string[] = []
+  const gate = createGate(keyrail, { onVerdict: ({ code }) => codes.push(code) })
+  const { key, keyId } = keyrail.issue({ rateLimits: [minute] })
+  for (let times = 0; times < 3; times++) {
+    const admission = await gate.admit({ rawHeaders: ['Authorization', `Bearer ${key}`] })
+    assert.deepEqual([admission.key?.keyId, admission.headers], [keyId, {}])
+  }
+  assert.deepEqual(codes, ['valid', 'rate_limited', 'rate_limited'])
+  assert.deepEqual(await keyrail.usage.reported(), { [keyId]: 3 })
+})
+
+test('onRefused shapes no answer in shadow', async () => {
+  const keyrail = shadowed()
+  let shaped = 0
+  const handler = withKey(
+    keyrail.keys,
+    (_, { apiKey, keyrail: verdict }) => Response.json([apiKey === undefined, verdict?.code]),
+    { onRefused: () => ({ status: 418 + shaped++ }) },
+  )
+  const answer = await handler(new Request('http://localhost/'))
+  assert.deepEqual([answer.status, await answer.json(), shaped], [200, [true, 'missing_key'], 0])
+})
+
+test('compare counts where an old check and the keyring disagree, by cause', () => {
+  const keyring = createTestKeyring()
+  const issued = keyring.issue()
+  assert.equal(keyring.compare(issued.key, true).code, 'valid')
+  keyring.compare('old', false)
+  keyring.compare('old', true)
+  keyring.compare(issued.key, false)
+  keyring.revoke(issued)
+  keyring.compare(issued.key, true)
+  keyring.compare(issued.key, true, { scopes: ['a'] })
+  assert.deepEqual(keyring.stats().shadow, {
+    agreed: 2,
+    refusedHere: { malformed_key: 1, revoked_key: 2 },
+    acceptedHere: 1,
+  })
+})
