@@ -170,7 +170,10 @@ export class Gate<Request = unknown> {
       answered(() => warnUnasked(keyring, exchange, verdict))
     }
     if (!isLimited) passage.pass()
-    if (isShadow) return { key: verdict, headers: noHeaders, verdict }
+    if (isShadow) {
+      exchange.limitHeaders = noHeaders
+      return { key: verdict, headers: noHeaders, verdict }
+    }
     return { key: verdict, headers: limits?.headers ?? noHeaders, limits: limits?.limits }
   }
 
