@@ -25,7 +25,7 @@ const busy: Refused = Object.freeze({
   message: 'The API key is not held here, and too many such keys are being checked at once',
 })
 
-export interface UnknownKeysDeps {
+interface UnknownKeysDeps {
   check: OnUnknownKey
   /** Imports one key. */
   send: (digest: string, customer: Customer) => Promise<unknown>

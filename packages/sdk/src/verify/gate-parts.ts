@@ -9,7 +9,7 @@ export interface AsksVendor {
 }
 
 /** What a keyring has for gates, beside its verdicts. */
-export interface GateParts {
+interface GateParts {
   /** With it a gate refuses nothing. */
   shadow?: Shadow | undefined
   unknownKeys?: AsksVendor | undefined
