@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Hono } from 'hono'
+import { idempotent, type KeyrailEnv, limit, requireKey, requireScope } from '../hono.ts'
 import { createTestKeyrail, createTestKeyring } from '../testing.ts'
 import { withGateParts } from '../verify/gate-parts.ts'
 import { Shadow } from '../verify/shadow.ts'
@@ -73,6 +75,21 @@ test('onRefused shapes no answer in shadow', async () => {
   )
   const answer = await handler(new Request('http://localhost/'))
   assert.deepEqual([answer.status, await answer.json(), shaped], [200, [true, 'missing_key'], 0])
+})
+
+test('what stands behind a gate in shadow refuses nothing either', async () => {
+  const keyrail = shadowed()
+  const { key, keyId } = keyrail.issue({ rateLimits: [minute] })
+  const app = new Hono<KeyrailEnv>()
+  app.use(requireKey(keyrail), requireScope('b'), limit(keyrail), idempotent(keyrail, { required: true }))
+  app.post('/', context => context.json([context.get('keyrail')?.code, context.get('apiKey')?.keyId ?? null]))
+  const ask = async (headers: Record<string, string>) => {
+    const answer = await app.request('/', { method: 'POST', headers })
+    return [answer.status, await answer.json(), answer.headers.get('ratelimit')]
+  }
+  assert.deepEqual(await ask({}), [200, ['missing_key', null], null])
+  for (let times = 0; times < 2; times++)
+    assert.deepEqual(await ask({ authorization: `Bearer ${key}` }), [200, ['valid', keyId], null])
 })
 
 test('compare counts where an old check and the keyring disagree, by cause', () => {
