@@ -259,10 +259,7 @@ class Store:
         return max((record.used for record in self.records()), default=0)
 
     def _tenant(self, tenant_id: str) -> Tenant:
-        tenant = self._tenants.get(tenant_id)
-        if tenant is None:
-            tenant = self._tenants[tenant_id] = Tenant(tenant_id)
-        return tenant
+        return self._tenants.get(tenant_id) or self._tenants.setdefault(tenant_id, Tenant(tenant_id))
 
     def _limits_of(self, text: str) -> RateLimits:
         limits = self._limits.get(text)

@@ -81,7 +81,8 @@ test('what stands behind a gate in shadow refuses nothing either', async () => {
   const keyrail = shadowed()
   const { key, keyId } = keyrail.issue({ rateLimits: [minute] })
   const app = new Hono<KeyrailEnv>()
-  app.use(requireKey(keyrail), requireScope('b'), limit(keyrail), idempotent(keyrail, { required: true }))
+  app.use(requireKey(keyrail), requireScope('b'))
+  app.use(limit(keyrail), idempotent(keyrail, { required: true }))
   app.post('/', context => context.json([context.get('keyrail')?.code, context.get('apiKey')?.keyId ?? null]))
   const ask = async (headers: Record<string, string>) => {
     const answer = await app.request('/', { method: 'POST', headers })
