@@ -33,10 +33,11 @@ test('a snapshot and a delta say whether the project takes keys from elsewhere',
   await learns({ accepts_imported: true })
   assert.deepEqual([code('old'), code('new')], ['valid', 'unknown_key'])
   assert.ok((served.store?.revision ?? 0) > revision, 'the disk snapshot is written anew')
-  await learns({ features: undefined })
-  assert.equal(code('old'), 'valid', 'a process of before the feature does not say')
   await learns({ accepts_imported: false })
   assert.equal(code('old'), 'malformed_key')
+  await learns({ accepts_imported: true })
+  await learns({ features: undefined })
+  assert.equal(code('old'), 'valid', 'a process of before the feature does not say')
 })
 
 test('what cannot be read of keys from elsewhere is reported, and counts as absent', async () => {
