@@ -33,6 +33,9 @@ export interface Customer {
   readonly createTenant: boolean
 }
 
+/** The last moment that a Date has. */
+const DATE_MS_MAX = 8.64e15
+
 /** Names a wrong field, and nothing of its value. */
 export class CustomerError extends TypeError {}
 
@@ -59,7 +62,7 @@ export function readCustomer(given: unknown): Customer {
     throw new CustomerError('scopes must be an array of scope names')
   if (meta !== undefined && (typeof meta !== 'object' || meta === null || Array.isArray(meta)))
     throw new CustomerError('meta must be an object')
-  if (expiresAt !== null && (typeof expiresAt !== 'number' || !Number.isFinite(expiresAt)))
+  if (expiresAt !== null && (typeof expiresAt !== 'number' || !(Math.abs(expiresAt) <= DATE_MS_MAX)))
     throw new CustomerError('expiresAt must be a time in milliseconds, or null')
   if (typeof createTenant !== 'boolean') throw new CustomerError('createTenant must be a boolean')
   const frozen = meta === undefined ? undefined : Object.freeze({ ...meta })

@@ -17,7 +17,7 @@ test('an import has the digest of one key and its customer, and is sent with its
     const { headers, body } = init ?? {}
     const authorization = new Headers(headers).get('authorization')
     asked.push({ url: String(url), authorization, body: JSON.parse(String(body)) })
-    return Response.json({}, { status: 201 })
+    return Response.json({ rows: [{ status: 'created', id: id(3), active: true }] })
   }
   const send = importer(readOptions({ ...least, fetch }), importWith)
   await send(digestOf('old'), readCustomer({ externalId: 'acme', scopes: ['a'], createTenant: true }))
@@ -46,6 +46,50 @@ test('an import has the digest of one key and its customer, and is sent with its
   )
   for (const { url, authorization } of asked)
     assert.deepEqual([url, authorization], ['http://127.0.0.1/v1/keys/import', `Bearer ${importWith}`])
+})
+
+/** What a node makes of an answer of the service. */
+function read(answer: Response) {
+  const send = importer(readOptions({ ...least, fetch: async () => answer }), importWith)
+  return send(digestOf('old'), readCustomer({ externalId: 'acme' }))
+}
+
+test('an imported key is active only if the service says so', async () => {
+  const active = { isActive: true }
+  for (const status of ['created', 'exists'])
+    assert.deepEqual(await read(Response.json({ rows: [{ status, id: id(1), active: true }] })), active)
+  for (const more of [{ active: false }, {}, { active: 'true' }, { active: 1 }, { active: null }])
+    assert.deepEqual(await read(Response.json({ rows: [{ status: 'exists', id: id(1), ...more }] })), {
+      isActive: false,
+    })
+})
+
+test('a row that is invalid says why, and is not active whatever else it says', async () => {
+  const fault = (at: number) => ({ path: `scopes.${at}`, message: 'is unknown' })
+  const invalid = (more: object) => read(Response.json({ rows: [{ status: 'invalid', id: null, ...more }] }))
+  assert.deepEqual(await invalid({ active: true, errors: [fault(0), fault(1)] }), {
+    isActive: false,
+    faults: 'scopes.0 is unknown; scopes.1 is unknown',
+  })
+  const many = await invalid({ errors: Array.from({ length: 11 }, (_, at) => fault(at)) })
+  assert.equal(many.faults?.split('; ').length, 10)
+  for (const errors of [undefined, 7, []])
+    assert.deepEqual(await invalid({ errors }), { isActive: false, faults: 'it does not say why' })
+})
+
+test('an answer that says nothing of the key, and a refusal, are errors', async () => {
+  for (const odd of [
+    {},
+    null,
+    [],
+    { rows: [] },
+    { rows: [null] },
+    { rows: [{ status: 'odd', active: true }] },
+  ])
+    await assert.rejects(read(Response.json(odd)), { code: 'bad_response' })
+  await assert.rejects(read(new Response('no JSON')), { code: 'bad_response' })
+  for (const status of [403, 429, 500, 503])
+    await assert.rejects(read(Response.json({}, { status })), { status })
 })
 
 test('onUnknownKey and importWith come together, and never show the secret key', () => {

@@ -1,19 +1,27 @@
 import { createHttpCaller } from '../http/call.ts'
+import { parseMembers } from '../http/json.ts'
 import type { SecretKeySource } from '../http/secret-key.ts'
 import { digestToBase64 } from '../runtime/digest.ts'
+import { passing } from '../runtime/errors.ts'
 import type { Customer } from './imported-customer.ts'
 import type { Settings } from './options.ts'
 
-const IMPORT_MS = 10_000
+const IMPORT_MS = 5_000
 const ANSWER_MAX_BYTES = 64 * 1024
+const FAULTS_MAX = 10
 
-/** The environment of keys that a node imports. A node of both imports into live. */
-export const ownEnv = (env: Settings['env']): 'live' | 'test' => (env === 'test' ? 'test' : 'live')
+/** What the service says of an imported key. */
+export interface Imported {
+  /** The service has the key, and servers may accept it. */
+  isActive: boolean
+  /** Why the service does not take the key: fields and what is wrong with them, without values. */
+  faults?: string | undefined
+}
 
 /** Imports one key of a customer. The service gets the digest, never the key. */
 export function importer({ url, fetch, env, scope }: Settings, secretKey: SecretKeySource) {
   const call = createHttpCaller({ url, secretKey, fetch })
-  return (digest: string, customer: Customer): Promise<unknown> => {
+  return async (digest: string, customer: Customer): Promise<Imported> => {
     const { tenantId, externalId, name, scopes, meta, expiresAt, createTenant } = customer
     const row = {
       ...(tenantId === undefined ? { external_id: externalId } : { tenant_id: tenantId }),
@@ -23,13 +31,32 @@ export function importer({ url, fetch, env, scope }: Settings, secretKey: Secret
       ...(meta !== undefined && { meta }),
       ...(expiresAt !== null && { expires_at: new Date(expiresAt).toISOString() }),
     }
-    return call({
+    // A node of both environments imports into live.
+    const into = env === 'test' ? 'test' : 'live'
+    const { text } = await call({
       method: 'POST',
       path: '/v1/keys/import',
-      body: { project_id: scope.projectId, env: ownEnv(env), create_tenants: createTenant, rows: [row] },
-      accepts: [200, 201, 202],
+      body: { project_id: scope.projectId, env: into, create_tenants: createTenant, rows: [row] },
+      accepts: [200],
       timeoutMs: IMPORT_MS,
       maxBytes: ANSWER_MAX_BYTES,
     })
+    return readImported(text)
   }
+}
+
+/** @throws KeyrailError for an answer that has no row */
+function readImported(text: string): Imported {
+  const { rows } = parseMembers(text)
+  const [row] = Array.isArray(rows) ? rows : []
+  const { status, active, errors } = Object(row) as { [field: string]: unknown }
+  if (status === 'invalid') return { isActive: false, faults: toFaults(errors) }
+  if (status !== 'created' && status !== 'exists')
+    throw passing('bad_response', 'POST /v1/keys/import did not say what became of the key')
+  return { isActive: active === true }
+}
+
+function toFaults(errors: unknown): string {
+  const all = (Array.isArray(errors) ? errors : []).slice(0, FAULTS_MAX)
+  return all.map(fault => `${fault?.path} ${fault?.message}`).join('; ') || 'it does not say why'
 }

@@ -69,8 +69,8 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   labels?: boolean | undefined
   /**
    * Your own check of a key that the feed does not have, such as one of bcrypt, which cannot be looked up. Only gates ask it, such as
-   * `requireKey`, once for a key, at most 64 at once, and wait 5,000 ms. The customer that it returns passes, and the key is
-   * imported, so that later requests need no check. Until the feed has the key, verdicts have an empty `keyId`. Needs `importWith`.
+   * `requireKey`, once for a key, for at most 64 keys at once, and wait 5,000 ms. The key is imported for the customer that it returns,
+   * and judged as any other once the feed has it; meanwhile its request waits. Needs `importWith`.
    */
   onUnknownKey?: OnUnknownKey | undefined
   /** A secret key with the permission `keys:import`, or a function that returns one, which imports what `onUnknownKey` accepts. */

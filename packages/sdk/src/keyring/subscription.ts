@@ -5,7 +5,7 @@ import type { Reports } from '../runtime/reports.ts'
 import type { ServiceTime } from '../runtime/service-time.ts'
 import { counting, type RefusalCounts } from '../verify/refusal-counts.ts'
 import { createVerify, type Served, type Verify } from '../verify/verify.ts'
-import { importer, ownEnv } from './importer.ts'
+import { importer } from './importer.ts'
 import type { Settings } from './options.ts'
 import { UnknownKeys } from './unknown-keys.ts'
 
@@ -51,7 +51,7 @@ export function openSubscription({
       clock: serviceClock,
       served,
       cachedTtlMs,
-      env: ownEnv(env),
+      judge,
       onError: error => reports.error(error),
     })
   const sync = new Sync({
@@ -63,7 +63,7 @@ export function openSubscription({
     onRaised: maxKeys => reports.raised(maxKeys, settings),
     onHeld: (keys, most) => {
       reports.holds(keys, most)
-      unknownKeys?.sweep()
+      unknownKeys?.polled()
     },
     onOdd: error => reports.error(error),
     onUnlabelled: () => reports.unlabelled(),

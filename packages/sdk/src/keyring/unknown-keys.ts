@@ -4,185 +4,167 @@ import { asKeyrailError, type KeyrailError, lasting } from '../runtime/errors.ts
 import { pause } from '../runtime/pause.ts'
 import type { AsksVendor } from '../verify/gate-parts.ts'
 import { type Refused, refused, type Verdict } from '../verify/verdict.ts'
-import { hasAllOf, type Requirements, refusalAt, type Served } from '../verify/verify.ts'
+import type { Requirements, Served, Verify } from '../verify/verify.ts'
 import { type Customer, CustomerError, type OnUnknownKey, readCustomer } from './imported-customer.ts'
+import type { Imported } from './importer.ts'
 
-/** Checks at once. Each may take a processor for a while, as bcrypt does. */
-const CHECKS_MAX = 64
+/** Keys at once. The check of each may take a processor for a while, as bcrypt does. */
+const KEYS_MAX = 64
 /** A request waits so long for its check. */
 const CHECK_MS = 5_000
 /** A check that has not ended after this time never will, and makes room. */
 const LOST_MS = 60_000
+/** After its import, a key reaches a node within some tens of milliseconds if the service holds the node's polls. */
+const ARRIVES_MS = 2_000
 const REFUSED_MS = 60_000
-const KNOWN_MS = 600_000
+/** After an import that failed, or did not arrive: as long as callers are told to wait. */
+const AGAIN_MS = 5_000
 const DIGESTS_MAX = 10_000
-/** Between an import that failed and the next attempt. */
-const AGAIN_MS = 10_000
 
-const busy: Refused = Object.freeze({
-  valid: false,
-  code: 'not_held',
-  message: 'The API key is not held here, and too many such keys are being checked at once',
-})
+const notHeld = (why: string): Refused =>
+  Object.freeze({ valid: false, code: 'not_held', message: `The API key is not held here, and ${why}` })
+const busy = notHeld('too many such keys are being checked at once')
+const away = notHeld('its import has not arrived')
 
 interface UnknownKeysDeps {
   check: OnUnknownKey
   /** Imports one key. */
-  send: (digest: string, customer: Customer) => Promise<unknown>
-  /** Its wall clock is that of the service. */
-  clock: Pick<Clock, 'monotonic' | 'pause'> & { wall(monotonic: number): number }
+  send: (digest: string, customer: Customer) => Promise<Imported>
+  clock: Pick<Clock, 'monotonic' | 'pause'>
   served: Served
   cachedTtlMs: number
-  env: 'live' | 'test'
+  /** Judges by the served keys. */
+  judge: Verify
   onError: (error: KeyrailError) => void
 }
 
-interface Known {
-  customer: Customer
-  until: number
-  /** When the import may be sent; infinite while it is under way, and once it is done. */
-  sendsAt: number
+/** What became of a key. `arrived`: the node holds it, and judges it as any other. */
+type Outcome = 'arrived' | 'refused' | 'away'
+
+/** All requests with one key. Neither promise rejects. */
+interface Flight {
+  beganAt: number
+  checked: Promise<unknown>
+  outcome: Promise<Outcome>
 }
 
 /**
- * Asks the vendor's own check about keys that the feed does not have, and imports those that it accepts. Bounded in checks, and
- * in what it remembers.
+ * Asks the vendor's own check about keys that the feed does not have, imports those that it accepts, and waits until the feed has
+ * them. It admits no key by itself. Bounded in keys at once, and in what it remembers.
  */
 export class UnknownKeys implements AsksVendor {
   readonly #deps: UnknownKeysDeps
-  /** By digest, oldest first. */
-  readonly #known = new Map<string, Known>()
-  /** Until when a digest is refused without a check, oldest first. */
-  readonly #refused = new Map<string, number>()
-  readonly #running = new Map<string, { beganAt: number; answer: Promise<Customer | undefined> }>()
+  /** By digest, oldest first: what needs no check for a while. */
+  readonly #known = new Map<string, { outcome: Outcome; until: number }>()
+  readonly #flights = new Map<string, Flight>()
+  /** Called after each poll. */
+  readonly #waiting = new Set<() => void>()
 
   constructor(deps: UnknownKeysDeps) {
     this.#deps = deps
   }
 
   async ask(key: string, requirements: Requirements, refusal: Refused): Promise<Verdict> {
-    const { clock, served, cachedTtlMs } = this.#deps
+    const { clock, served, cachedTtlMs, judge } = this.#deps
     const now = clock.monotonic()
     // Without confirmed keys nobody knows whether the key was imported, and ended since.
     if (served.store === undefined) return refused.not_ready
     if (!(served.store.confirmedAt > now - cachedTtlMs)) return refused.stale
     const digest = digestOf(key)
     const known = this.#known.get(digest)
-    if (known !== undefined && now < known.until) {
-      this.#import(digest, known)
-      return this.#judge(known.customer, requirements)
-    }
-    if (now < (this.#refused.get(digest) ?? Number.NEGATIVE_INFINITY)) return refusal
-    const answer = this.#checkOnce(digest, key, requirements)
-    if (answer === undefined) return busy
-    const customer = await this.#within(answer)
-    return customer === undefined ? refusal : this.#judge(customer, requirements)
+    if (known !== undefined && now < known.until) return known.outcome === 'refused' ? refusal : away
+    const flight = this.#flightOf(digest, key, requirements)
+    if (flight === undefined) return busy
+    if (!(await this.#within(CHECK_MS, flight.checked))) return refusal
+    const outcome = await flight.outcome
+    if (outcome === 'arrived') return judge(key, requirements)
+    return outcome === 'refused' ? refusal : away
   }
 
-  /** Forgets the keys that the feed has by now: it says when they end. */
-  sweep(): void {
-    const { store } = this.#deps.served
-    if (store === undefined || this.#known.size === 0) return
-    for (const digest of this.#known.keys()) if (store.find(digest) !== -1) this.#known.delete(digest)
+  /** Call it after each poll. */
+  polled(): void {
+    for (const look of this.#waiting) look()
   }
 
-  /** One check for all requests with this key. Undefined: there are too many checks. */
-  #checkOnce(
-    digest: string,
-    key: string,
-    requirements: Requirements,
-  ): Promise<Customer | undefined> | undefined {
+  /** One check and one import for all requests with this key. Undefined: there are too many keys. */
+  #flightOf(digest: string, key: string, requirements: Requirements): Flight | undefined {
     const now = this.#deps.clock.monotonic()
-    for (const [each, { beganAt }] of this.#running) {
+    for (const [each, { beganAt }] of this.#flights) {
       if (now - beganAt < LOST_MS) break
-      this.#running.delete(each)
+      this.#flights.delete(each)
     }
-    const before = this.#running.get(digest)
-    if (before !== undefined) return before.answer
-    if (this.#running.size >= CHECKS_MAX) return undefined
-    const running = { beganAt: now, answer: this.#check(digest, key, requirements) }
-    this.#running.set(digest, running)
-    running.answer.finally(() => {
-      if (this.#running.get(digest) === running) this.#running.delete(digest)
+    const before = this.#flights.get(digest)
+    if (before !== undefined) return before
+    if (this.#flights.size >= KEYS_MAX) return undefined
+    const checked = this.#check(digest, key, requirements)
+    const outcome = checked.then(customer => (customer ? this.#import(digest, customer) : 'refused'))
+    const flight = { beganAt: now, checked, outcome }
+    this.#flights.set(digest, flight)
+    outcome.finally(() => {
+      if (this.#flights.get(digest) === flight) this.#flights.delete(digest)
     })
-    return running.answer
+    return flight
   }
 
-  /** Never rejects. */
   async #check(digest: string, key: string, requirements: Requirements): Promise<Customer | undefined> {
-    const { check, clock, onError } = this.#deps
-    let customer: Customer
+    const { check, onError } = this.#deps
     try {
       const given: unknown = await check(key, requirements)
-      if (given === null || given === undefined) {
-        remember(this.#refused, digest, clock.monotonic() + REFUSED_MS)
-        return undefined
-      }
-      customer = readCustomer(given)
+      if (given !== null && given !== undefined) return readCustomer(given)
+      this.#remember(digest, 'refused', REFUSED_MS)
     } catch (error) {
       // What the vendor's function throws may hold the key.
       const why = error instanceof CustomerError ? error.message : 'it threw or rejected'
       onError(lasting('own_check_failed', `onUnknownKey failed, so the request was refused: ${why}`))
-      return undefined
     }
-    const known = { customer, until: clock.monotonic() + KNOWN_MS, sendsAt: 0 }
-    remember(this.#known, digest, known)
-    this.#import(digest, known)
-    return customer
+    return undefined
   }
 
-  /** In the background: the request does not wait for it. */
-  #import(digest: string, known: Known): void {
-    const { clock, send, onError } = this.#deps
-    if (known.sendsAt > clock.monotonic()) return
-    known.sendsAt = Number.POSITIVE_INFINITY
-    send(digest, known.customer).catch(thrown => {
-      const error = asKeyrailError(thrown)
-      known.sendsAt = clock.monotonic() + AGAIN_MS
-      onError(error)
+  async #import(digest: string, customer: Customer): Promise<Outcome> {
+    const { send, onError } = this.#deps
+    try {
+      const { isActive, faults } = await send(digest, customer)
+      if (faults !== undefined) {
+        const why = `Keyrail does not take the customer that it returned: ${faults}`
+        onError(lasting('own_check_failed', `onUnknownKey failed, so the request was refused: ${why}`))
+      }
+      if (!isActive) return this.#remember(digest, 'refused', REFUSED_MS)
+      if (await this.#arrives(digest)) return 'arrived'
+    } catch (error) {
+      onError(asKeyrailError(error))
+    }
+    return this.#remember(digest, 'away', AGAIN_MS)
+  }
+
+  /** Whether the node holds the key, at once or soon. */
+  async #arrives(digest: string): Promise<boolean> {
+    const { served } = this.#deps
+    const isHeld = () => (served.store?.find(digest) ?? -1) !== -1
+    if (isHeld()) return true
+    let look = () => {}
+    const arrived = new Promise<void>(resolve => {
+      look = () => isHeld() && resolve()
     })
+    this.#waiting.add(look)
+    const hasArrived = await this.#within(ARRIVES_MS, arrived)
+    this.#waiting.delete(look)
+    return hasArrived
   }
 
-  async #within(answer: Promise<Customer | undefined>): Promise<Customer | undefined> {
+  /** Whether the work ends within the time. */
+  async #within(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
     const { pause: wait = pause } = this.#deps.clock
     const over = new AbortController()
-    const timed = wait(CHECK_MS, over.signal).then(() => undefined)
-    return await Promise.race([answer, timed]).finally(() => over.abort())
+    const timed = wait(milliseconds, over.signal).then(() => false)
+    return await Promise.race([work.then(() => true), timed]).finally(() => over.abort())
   }
 
-  /** What the service would say of the key, as far as a node knows. */
-  #judge(customer: Customer, requirements: Requirements): Verdict {
-    const { clock, served, env } = this.#deps
-    const { tenantId, externalId, name, scopes, meta, expiresAt } = customer
-    if (requirements.env !== undefined && requirements.env !== 'both' && requirements.env !== env)
-      return refused.wrong_env
-    if (tenantId !== undefined && served.store?.suspended.has(tenantId)) return refused.suspended_tenant
-    if (expiresAt !== null && !(clock.wall(clock.monotonic()) < expiresAt)) return refused.expired_key
-    const networks = tenantId === undefined ? undefined : served.store?.tenantNetworks.get(tenantId)
-    const away = networks && refusalAt(networks, requirements)
-    if (away !== undefined) return away
-    if (!hasAllOf(scopes, requirements)) return refused.insufficient_scope
-    return {
-      valid: true,
-      code: 'valid',
-      keyId: '',
-      // Never that of another customer, because replays are kept by it.
-      tenantId: tenantId ?? `external:${externalId}`,
-      env,
-      scopes,
-      expiresAt,
-      ...(externalId !== undefined && { externalId }),
-      ...(name !== undefined && { keyName: name }),
-      ...(meta !== undefined && { meta }),
-    }
+  /** Drops the oldest beyond the bound. */
+  #remember(digest: string, outcome: Outcome, forMs: number): Outcome {
+    this.#known.delete(digest)
+    this.#known.set(digest, { outcome, until: this.#deps.clock.monotonic() + forMs })
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > DIGESTS_MAX && oldest !== undefined) this.#known.delete(oldest)
+    return outcome
   }
-}
-
-/** Drops the oldest beyond the bound. */
-function remember<T>(map: Map<string, T>, digest: string, value: T): void {
-  map.delete(digest)
-  map.set(digest, value)
-  if (map.size <= DIGESTS_MAX) return
-  const [oldest] = map.keys()
-  if (oldest !== undefined) map.delete(oldest)
 }

@@ -163,9 +163,7 @@ export class Gate<Request = unknown> {
       const refusal = passage.refuse(limits.problem as HttpProblem)
       if (!isShadow) return { refusal, limits: limits.limits }
     }
-    // A key that the feed does not have yet has no id to count by.
-    if (usage !== undefined && verdict.keyId !== '' && exchange.takeCount(usage))
-      counted(() => usage.count(verdict))
+    if (usage !== undefined && exchange.takeCount(usage)) counted(() => usage.count(verdict))
     if (ignoresLimits && mayBeUnasked(keyring, verdict)) {
       answered(() => warnUnasked(keyring, exchange, verdict))
     }

@@ -151,10 +151,7 @@ function isAskedFor(
 const isEnv = (env: unknown): env is 'live' | 'test' => env === 'live' || env === 'test'
 
 /** Undefined if the address is in the networks. */
-export function refusalAt(
-  networks: Networks,
-  requirements: Requirements | null | undefined,
-): Refused | undefined {
+function refusalAt(networks: Networks, requirements: Requirements | null | undefined): Refused | undefined {
   const place = networks.place(requirements?.ip)
   if (place === 'inside') return undefined
   return place === 'unknown' ? refused.ip_unknown : refused.ip_not_allowed
@@ -184,7 +181,7 @@ function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Val
 }
 
 /** Unknown requirements, such as a misspelt one, are never met. */
-export function hasAllOf(scopes: readonly string[], requirements: Requirements | null | undefined): boolean {
+function hasAllOf(scopes: readonly string[], requirements: Requirements | null | undefined): boolean {
   if (requirements === undefined || requirements === null) return true
   if (typeof requirements !== 'object') return false
   for (const name in requirements) if (name !== 'scopes' && name !== 'env' && name !== 'ip') return false

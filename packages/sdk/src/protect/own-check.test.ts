@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { id } from '../../test/keys.ts'
+import { acme, openUnknownKeys, storedKey } from '../../test/unknown-keys-stage.ts'
+import { digestOf } from '../runtime/digest.ts'
+import { EndedKeys } from '../verify/ended-keys.ts'
+
+test('the own check is asked about visible texts that are unknown or malformed, and about no other', async () => {
+  const node = openUnknownKeys(async () => null)
+  for (const key of ['a b', '~'.repeat(513), 'ключ']) assert.equal(await node.code(key), 'malformed_key')
+  assert.equal(node.world.asked, 0)
+  assert.equal(await node.code('~'.repeat(512)), 'malformed_key')
+  node.store.setAcceptsImported(true)
+  assert.equal(await node.code('another'), 'unknown_key')
+  assert.equal(node.world.asked, 2)
+  node.served.store = undefined
+  assert.equal(await node.code('third'), 'not_ready')
+  node.served.store = node.store
+  await node.clock.pass(3_600_000)
+  assert.equal(await node.code('third'), 'stale')
+  assert.equal(node.world.asked, 2)
+})
+
+test('the own check is not asked about a key that the node has seen end', async () => {
+  const node = openUnknownKeys(async () => acme)
+  node.served.ended = new EndedKeys()
+  assert.equal(await node.code('old'), 'valid')
+  node.store.remove(id(1), digestOf('old'))
+  node.served.ended.addCause(digestOf('old'), 'revoked')
+  assert.equal(await node.code('old'), 'revoked_key')
+  assert.equal(node.world.asked, 1)
+})
+
+test('a refusal is remembered for 60 s, for 10,000 keys', async () => {
+  const node = openUnknownKeys(async () => null)
+  assert.equal(await node.code('old'), 'malformed_key')
+  await node.clock.pass(59_999)
+  assert.equal(await node.code('old'), 'malformed_key')
+  assert.equal(node.world.asked, 1)
+  await node.clock.pass(1)
+  assert.equal(await node.code('old'), 'malformed_key')
+  assert.equal(node.world.asked, 2)
+  for (let at = 0; at < 9_999; at++) await node.code(`key-${at}`)
+  await node.code('old')
+  assert.equal(node.world.asked, 2 + 9_999)
+  await node.code('another')
+  await node.code('old')
+  assert.equal(node.world.asked, 2 + 9_999 + 2)
+})
+
+test('requests with one key share check and import; beyond 64 keys, held ones alone pass', async () => {
+  const ends: (() => void)[] = []
+  const node = openUnknownKeys(() => new Promise(resolve => ends.push(() => resolve(acme))))
+  node.store.setAcceptsImported(true)
+  node.store.upsert({ ...storedKey, keyId: id(1_000), digest: digestOf('held') })
+  const first = [node.code('key-0'), node.code('key-0')]
+  const others = Array.from({ length: 63 }, (_, at) => node.code(`key-${at + 1}`))
+  await turn()
+  assert.equal(node.world.asked, 64)
+  const { refusal } = await node.admit('key-64')
+  assert.equal(refusal?.status, 503)
+  assert.match(
+    JSON.stringify(refusal?.body),
+    /too many such keys are being checked at once","code":"not_held"/,
+  )
+  assert.equal(await node.code('held'), 'valid')
+  for (const end of ends) end()
+  for (const each of await Promise.all([...first, ...others])) assert.equal(each, 'valid')
+  assert.equal(node.sent.length, 64)
+  const late = node.code('key-64')
+  await turn()
+  ends.at(-1)?.()
+  assert.equal(await late, 'valid')
+})
+
+test('a check that takes longer than 5 s refuses its request, and its answer counts for the next', async () => {
+  let end = (_: typeof acme) => {}
+  const node = openUnknownKeys(() => new Promise(resolve => (end = resolve)))
+  const first = node.code('old')
+  await turn()
+  await node.clock.pass(5_000)
+  assert.equal(await first, 'malformed_key')
+  const second = node.code('old')
+  await turn()
+  assert.equal(node.world.asked, 1)
+  end(acme)
+  assert.equal(await second, 'valid')
+})
+
+test('a check that has not ended after 60 s makes room for another', async () => {
+  const node = openUnknownKeys(() => new Promise(() => {}))
+  const all = Array.from({ length: 64 }, (_, at) => node.code(`key-${at}`))
+  await turn()
+  await node.clock.pass(59_999)
+  await Promise.all(all)
+  assert.equal(await node.code('late'), 'not_held')
+  await node.clock.pass(1)
+  const late = node.code('late')
+  await turn()
+  assert.equal(node.world.asked, 65)
+  await node.clock.pass(5_000)
+  assert.equal(await late, 'malformed_key')
+})
+
+test('a check that throws, or returns no customer, refuses and is reported', async () => {
+  const odd: unknown[] = [
+    7,
+    {},
+    { tenantId: id(1), externalId: 'a' },
+    { externalId: 'a', scopes: 'all' },
+    { externalId: 'a', expiresAt: 1e300 },
+  ]
+  for (const given of odd) {
+    const node = openUnknownKeys(async () => given as never)
+    assert.equal(await node.code('old'), 'malformed_key')
+    assert.deepEqual([node.codes(), node.sent], [['own_check_failed'], []])
+  }
+  const node = openUnknownKeys(() => {
+    throw new Error('the key is old')
+  })
+  assert.equal(await node.code('old'), 'malformed_key')
+  assert.equal(await node.code('old'), 'malformed_key')
+  assert.deepEqual([node.codes(), node.world.asked], [['own_check_failed', 'own_check_failed'], 2])
+  for (const { message } of node.errors) assert.doesNotMatch(message, /the key is old/)
+})
