@@ -48,7 +48,7 @@ const keyAt = (at: number): HeldKey => ({
 const held = Array.from({ length: 40 }, (_, at) => keyAt(at))
 const bytesOf = (digest: string) => Buffer.from(digest, 'utf16le')
 
-const features = ['cidr', 'external_id', 'key_meta', 'lifetime', 'suspended']
+const features = ['cidr', 'external_id', 'imported', 'key_meta', 'lifetime', 'suspended']
 const body = (object: string, at: number, more: Record<string, unknown>) => ({
   object,
   workspace_id: workspace,

@@ -207,7 +207,13 @@ function makeNode(
     token: isTest ? house.testToken : house.scene.live,
     env: isTest ? 'test' : random.pick(['live', 'test', 'both', 'both']),
     tenantIds: random.pick([[], [], some, [...some, randomUUID()]]),
-    lacks: random.pick([[], [], ['suspended', 'cidr', 'lifetime'], ['cidr', 'lifetime'], ['lifetime']]),
+    lacks: random.pick([
+      [],
+      [],
+      ['suspended', 'cidr', 'lifetime', 'imported'],
+      ['cidr', 'lifetime', 'imported'],
+      ['lifetime', 'imported'],
+    ]),
     ...(onAnswer !== undefined && { onAnswer }),
   })
 }

@@ -43,7 +43,7 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
   const random = seeded(seed)
   const world = await makeFeedWorld(house, random)
   const projectId = world.projects[0] ?? ''
-  const whole = { env: 'both', tenantIds: [], lacks: ['suspended', 'cidr', 'lifetime'] } as const
+  const whole = { env: 'both', tenantIds: [], lacks: ['suspended', 'cidr', 'lifetime', 'imported'] } as const
   const old = new OldClient(house, projectId)
   const fresh = new FeedNode(house, {
     name: `new-${seed}`,
