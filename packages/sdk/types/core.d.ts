@@ -457,7 +457,8 @@ type ExportedKey = {
 	allowedCidrs?: string[];
 	expiresAt?: string;
 	createdAt: string;
-	disabledAt?: string;
+/** When the key was paused. An import does not take it. */
+	disabledAt: string | null;
 };
 type KeyExport = {
 	/** Begins after the key with this id, the last one of an export that broke off. */cursor?: string;
@@ -469,7 +470,7 @@ type KeyImport = {
 	env: Env;
 /** Writes nothing, and answers as the same call without it. */
 	dryRun?: boolean;
-/** Creates the tenants whose `externalId` is unknown. Only with a live credential. */
+/** Creates the tenants whose `externalId` is unknown. */
 	createTenants?: boolean;
 	rows: ({
 		[name: string]: unknown;
@@ -483,11 +484,9 @@ type KeyImported = {
 	invalid: number;
 /** What became of each row, in the order of the call. */
 	rows: ({
-		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. Once the key is deleted, the row is invalid. */status: "created" | "exists" | "invalid";
+		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. */status: "created" | "exists" | "invalid";
 /** The id of the key. Null: none was written. */
 		id: string | null;
-/** Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: the row is invalid. */
-		active?: boolean;
 /** Why the row is invalid. Absent: it is not. */
 		errors?: ({
 			/** The field of the row, such as `scopes.1`. */path: string;
@@ -975,7 +974,7 @@ type WorkspaceUpdate = {
  * Why a call of the service failed: a code of this package, a code of the service, or `http_` and the status of an answer
  * without one. A newer service may return other codes.
  */
-type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'nearly_full' | 'network_error' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'protected' | 'count_changed' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
+type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'nearly_full' | 'network_error' | 'own_check_failed' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'protected' | 'count_changed' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
 /** A request field that the service rejected. */
 interface FieldFault {
 	/** Its path in body or query, such as `rateLimits.0.windowMs`. */
@@ -1305,6 +1304,25 @@ interface Requirements {
 	 */
 	ip?: string | null | undefined;
 }
+/** Whose key your own check found. Name the customer by the tenant's id, or by your own id of it. */
+type ImportedCustomer = ({
+	tenantId: string;
+	externalId?: undefined;
+} | {
+	externalId: string;
+	tenantId?: undefined;
+}) & {
+	/** The name of the key. */name?: string | undefined;
+/** Default: none. */
+	scopes?: readonly string[] | undefined;
+	meta?: Readonly<Record<string, unknown>> | undefined;
+/** Milliseconds since the epoch. Default: never. */
+	expiresAt?: number | null | undefined;
+/** Makes the tenant of this `externalId` if there is none. Default: false. */
+	createTenant?: boolean | undefined;
+};
+/** Your own check of a key. Null or undefined: the key is not valid. */
+type OnUnknownKey = (key: string, requirements: Requirements) => Promise<ImportedCustomer | null | undefined>;
 /** Options of `createKeyring`. */
 interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	/** Id of the project whose keys are verified. Default: `KEYRAIL_PROJECT`. */
@@ -1350,6 +1368,19 @@ interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	 * Adds `keyName`, `tenantName` and `tenantMeta` to verdicts, if the secret key has the permission `policy:labels`. Default: false.
 	 */
 	labels?: boolean | undefined;
+	/**
+	 * Your own check of a key that the feed does not have, such as one of bcrypt, which cannot be looked up. Only gates ask it, such as
+	 * `requireKey`, once for a key, for at most 64 keys at once, and wait 5,000 ms. The key is imported for the customer that it returns,
+	 * and judged as any other once the feed has it; meanwhile its request waits. Needs `importWith`.
+	 */
+	onUnknownKey?: OnUnknownKey | undefined;
+	/** A secret key with the permission `keys:import`, or a function that returns one, which imports what `onUnknownKey` accepts. */
+	importWith?: SecretKeySource | undefined;
+	/**
+	 * Gates judge and count, and refuse nothing: they hand the verdict to the handler as `keyrail`. For the time beside an old check.
+	 * Default: false.
+	 */
+	shadow?: boolean | undefined;
 	/** Adds `externalId`, and with `policy:labels` the names. Default: false. */
 	names?: boolean | undefined;
 	/** Adds `meta` of the key, and with `policy:labels` `tenantMeta`. Default: false. */
@@ -1513,6 +1544,15 @@ interface HttpAnswer {
 }
 /** Why a request is not executed, beside what its key lacks. */
 type IdempotencyCode = 'idempotency_in_progress' | 'idempotency_key_reused' | 'idempotency_not_replayable' | 'idempotency_key_invalid' | 'idempotency_key_missing' | 'idempotency_body_unread' | 'idempotency_body_too_large' | 'idempotency_unavailable';
+/** Where an old check and the keyring disagree, in requests since the keyring was made. */
+interface ShadowStats {
+	/** Both accepted, or both refused. */
+	agreed: number;
+	/** The old check accepted and the keyring refuses, by the code of the verdict. */
+	refusedHere: Partial<Record<RefusalCode, number>>;
+	/** The old check refused and the keyring accepts. */
+	acceptedHere: number;
+}
 /** The state and counters of a keyring, for logs and metrics. Holds no secret. */
 interface KeyringStats {
 	/** Whether keys can be verified now: loaded, and confirmed recently enough. */
@@ -1549,6 +1589,8 @@ interface KeyringStats {
 	source: 'service' | 'disk' | null;
 	/** For how many seconds the service may hold its next answer; 0 after a failed poll. */
 	holdSeconds: number;
+	/** Where an old check and the keyring disagree, by `compare`. Absent before its first call, unless the option `shadow` is set. */
+	shadow?: ShadowStats;
 }
 /** The keys of a project, held in memory; made by `createKeyring`. */
 interface Keyring extends AsyncDisposable {
@@ -1560,6 +1602,12 @@ interface Keyring extends AsyncDisposable {
 	ready(): Promise<void>;
 	/** Verifies a key: synchronous, in memory, never throws. */
 	verify(key: string | null | undefined, requirements?: Requirements): Verdict;
+	/**
+	 * Verifies a key and counts in `stats().shadow` whether an old check came to the same result. Counts no refusal for reports.
+	 *
+	 * @param accepted the result of the old check
+	 */
+	compare(key: string | null | undefined, accepted: boolean, requirements?: Requirements): Verdict;
 	/** The current state and counters. */
 	stats(): KeyringStats;
 	/** Stops polling and drops all keys; every key is refused from then on. May be called twice. */
@@ -1658,12 +1706,15 @@ type Admission =
 	headers: Readonly<Record<string, string>>;
 /** What is left of the limits that decided; undefined if none did, or the service did not say. */
 	limits?: LimitNumbers['limits'];
+/** With the option `shadow` of the keyring alone: the verdict on the key, which may be a refusal. */
+	verdict?: Verdict;
 	refusal?: undefined;
 } | {
 	refusal: HttpAnswer;
 	limits?: LimitNumbers['limits'];
 	key?: undefined;
 	headers?: undefined;
+	verdict?: undefined;
 };
 /** A request for `createGate`. */
 interface GateRequest {
@@ -2036,6 +2087,7 @@ interface WithKeyOptions extends Omit<GateOptions<Request>, 'getIp'>, Pick<Route
 /** A request handler that also gets the key, and then what the host passes beside the request. */
 type KeyedHandler<R extends Request, Host extends unknown[], K = Valid> = (request: R, keyed: {
 	apiKey: K;
+	keyrail?: Verdict;
 }, ...host: Host) => Response | Promise<Response>;
 /**
  * Wraps a handler that turns a `Request` into a `Response`: of Bun, Deno, workers, or any framework of the Fetch API. Refuses
@@ -2050,4 +2102,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, BulkFailure, BulkOperation, BulkPropagation, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, ExportedKey, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCalls, KeyCount, KeyCountBody, KeyCreate, KeyExample, KeyExamples, KeyExplain, KeyExplainQuery, KeyExplanation, KeyExport, KeyFilter, KeyImport, KeyImported, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, ResumeMany, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledBulk, SettledTenant, StopMany, StopOptions, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Waiting, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, Admission, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, BulkFailure, BulkOperation, BulkPropagation, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, ExportedKey, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateRequest, GateVerdict, HeldClaim, HttpAnswer, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, ImportedCustomer, Invite, InviteCreate, InviteList, Key, KeyCalls, KeyCount, KeyCountBody, KeyCreate, KeyExample, KeyExamples, KeyExplain, KeyExplainQuery, KeyExplanation, KeyExport, KeyFilter, KeyImport, KeyImported, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyVerdict, KeyVerify, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, OnUnknownKey, Overview, OverviewQuery, Page, Paging, PartOptions, PausedKey, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refusals, RefusalsQuery, Refused, RemovedMember, RequestGate, RequestParts, Requirements, ResumeMany, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, SettledBulk, SettledTenant, ShadowStats, StopMany, StopOptions, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, TopUsage, TopUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Waiting, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createGate, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };

@@ -1,4 +1,4 @@
-import { GateOptions, IdempotencyOf, IdempotentOptions, KeyringOf, LimitRequirements, LimiterOf, MakeEmbedHandler, RouteRequirements, Valid, apiKeyOf } from "./core.js";
+import { GateOptions, IdempotencyOf, IdempotentOptions, KeyringOf, LimitRequirements, LimiterOf, MakeEmbedHandler, RouteRequirements, Valid, Verdict, apiKeyOf } from "./core.js";
 import { Request, RequestHandler } from "express";
 
 declare global {
@@ -6,6 +6,8 @@ declare global {
 		interface Request {
 			/** The key of this request, once `requireKey` has let it pass. See `apiKeyOf`. */
 			apiKey?: Valid;
+			/** With the option `shadow` of the keyring: the verdict on the key, which may be a refusal. */
+			keyrail?: Verdict;
 		}
 	}
 }

@@ -1,4 +1,4 @@
-import { GateOptions, IdempotencyOf, KeyringOf, MakeEmbedHandler, RouteRequirements, Valid, apiKeyOf } from "./core.js";
+import { GateOptions, IdempotencyOf, KeyringOf, MakeEmbedHandler, RouteRequirements, Valid, Verdict, apiKeyOf } from "./core.js";
 import { FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 
 /** Options of `keyrailPlugin`. */
@@ -18,6 +18,8 @@ declare module 'fastify' {
 	interface FastifyRequest {
 		/** The key of this request; undefined on a public route, or if none was sent where it is optional. See `apiKeyOf`. */
 		apiKey: Valid | undefined;
+		/** With the option `shadow` of the keyring: the verdict on the key, which may be a refusal. */
+		keyrail: Verdict | undefined;
 	}
 	interface FastifyContextConfig {
 		keyrail?: KeyrailRouteConfig;

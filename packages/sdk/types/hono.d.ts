@@ -1,10 +1,12 @@
-import { GateOptions, IdempotencyOf, IdempotentOptions, KeyringOf, LimitRequirements, LimiterOf, MakeEmbedHandler, RouteRequirements, Valid } from "./core.js";
+import { GateOptions, IdempotencyOf, IdempotentOptions, KeyringOf, LimitRequirements, LimiterOf, MakeEmbedHandler, RouteRequirements, Valid, Verdict } from "./core.js";
 import type { Context, MiddlewareHandler } from "hono" with { "resolution-mode": "import" };
 
 /** The context of a route after `requireKey`: `c.get('apiKey')`. */
 interface KeyrailEnv {
 	Variables: {
 		apiKey: Valid;
+/** With the option `shadow` of the keyring: the verdict on the key, which may be a refusal. */
+		keyrail?: Verdict;
 	};
 }
 /** Options of `requireKey`. */

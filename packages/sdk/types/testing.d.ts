@@ -28,6 +28,8 @@ declare function createTestIdempotency(options?: TestOptions<IdempotencyOptions>
 declare function createTestUsage(options?: TestOptions<UsageReporterOptions>): TestUsage;
 /** The properties of a test key. Every one has a default that suits most tests. */
 interface TestKeyOptions {
+	/** The text of a key from elsewhere: 1 to 512 visible ASCII characters. Default: a new key. */
+	key?: string | undefined;
 	env?: 'live' | 'test' | undefined;
 	tenantId?: string | undefined;
 	scopes?: readonly string[] | undefined;
@@ -59,7 +61,7 @@ interface TestKeyring extends Keyring {
 	/**
 	 * Makes a valid key.
 	 *
-	 * @throws TypeError naming a limit or a range that the service would reject
+	 * @throws TypeError naming a limit, a range or a text that the service would reject
 	 */
 	issue(options?: TestKeyOptions): TestKey;
 	/** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */

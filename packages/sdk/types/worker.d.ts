@@ -1,7 +1,9 @@
 import { KeyringOptions, Requirements, Verdict } from "./core.js";
 
-/** Options of `createWorkerKeyring`. A worker has no disk. */
-type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir' | 'readyTimeoutMs'>;
+/** Options of a server alone: a worker has no disk, and nothing of it runs on after an answer. */
+declare const ofServers: readonly ['cacheDir', 'onUnknownKey', 'importWith', 'shadow'];
+/** Options of `createWorkerKeyring`. A worker has no disk, and does nothing after its answer. */
+type WorkerKeyringOptions = Omit<KeyringOptions, 'readyTimeoutMs' | (typeof ofServers)[number]>;
 /** What a host of workers passes with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
 interface RequestContext {
 	/** Lets work continue after the request was answered. */
