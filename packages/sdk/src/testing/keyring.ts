@@ -100,9 +100,9 @@ const none = '00000000-0000-4000-8000-000000000000'
 export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
   refuseUnknown('createTestKeyring', options, known)
   const { env = 'live' } = options
-  const { hasExternalId, hasKeyMeta, hasNames, hasTenantMeta } = readLabels(options)
+  const labels = readLabels(options)
   let monotonic = 0
-  const store = new Store(KEYS_MAX, hasExternalId || hasKeyMeta || hasNames || hasTenantMeta)
+  const store = new Store(KEYS_MAX, Object.values(labels).includes(true))
   store.confirm(0)
   const ended = new EndedKeys()
   const served: Served = { store, ended, hits: 0, misses: 0, evictions: 0 }
@@ -117,13 +117,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
     // As a project does from its first import on.
     if (text !== undefined) store.setAcceptsImported(true)
     const keyId = randomUUID()
-    const { keyName = null, tenantName = null, externalId = tenantId, meta = {}, tenantMeta = {} } = given
-    const label = { ...(hasNames && { name: keyName }), ...(hasKeyMeta && { meta }) }
-    const ofTenant = {
-      ...(hasNames && { name: tenantName }),
-      ...(hasExternalId && { externalId }),
-      ...(hasTenantMeta && { meta: tenantMeta }),
-    }
+    const { label, ofTenant } = toLabels(tenantId, given, labels)
     store.upsert({
       keyId,
       tenantId,
@@ -198,6 +192,22 @@ function readLabels({ externalId = true, keyMeta = true, labels, names, meta }: 
     hasKeyMeta: keyMeta || meta === true,
     hasNames: labels === true || names === true,
     hasTenantMeta: labels === true || meta === true,
+  }
+}
+
+/** What the feed says of a key and its tenant, beside the key. */
+function toLabels(
+  tenantId: string,
+  { keyName, tenantName, externalId = tenantId, meta = {}, tenantMeta = {} }: TestKeyOptions,
+  { hasExternalId, hasKeyMeta, hasNames, hasTenantMeta }: ReturnType<typeof readLabels>,
+) {
+  return {
+    label: { ...(hasNames && { name: keyName ?? null }), ...(hasKeyMeta && { meta }) },
+    ofTenant: {
+      ...(hasNames && { name: tenantName ?? null }),
+      ...(hasExternalId && { externalId }),
+      ...(hasTenantMeta && { meta: tenantMeta }),
+    },
   }
 }
 
