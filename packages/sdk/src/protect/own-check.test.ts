@@ -34,21 +34,22 @@ test('the own check is not asked about a key that the node has seen end', async 
   assert.equal(node.world.asked, 1)
 })
 
-test('a refusal is remembered for 60 s, for 10,000 keys', async () => {
+test('a refusal is remembered for 60 s, for the 10,000 latest keys', async () => {
   const node = openUnknownKeys(async () => null)
   assert.equal(await node.code('old'), 'malformed_key')
+  await node.code('other')
   await node.clock.pass(59_999)
   assert.equal(await node.code('old'), 'malformed_key')
-  assert.equal(node.world.asked, 1)
+  assert.equal(node.world.asked, 2)
   await node.clock.pass(1)
   assert.equal(await node.code('old'), 'malformed_key')
-  assert.equal(node.world.asked, 2)
+  assert.equal(node.world.asked, 3)
   for (let at = 0; at < 9_999; at++) await node.code(`key-${at}`)
   await node.code('old')
-  assert.equal(node.world.asked, 2 + 9_999)
+  assert.equal(node.world.asked, 3 + 9_999)
   await node.code('another')
   await node.code('old')
-  assert.equal(node.world.asked, 2 + 9_999 + 2)
+  assert.equal(node.world.asked, 3 + 9_999 + 2)
 })
 
 test('requests with one key share check and import; beyond 64 keys, held ones alone pass', async () => {
@@ -103,6 +104,25 @@ test('a check that has not ended after 60 s makes room for another', async () =>
   assert.equal(node.world.asked, 65)
   await node.clock.pass(5_000)
   assert.equal(await late, 'malformed_key')
+})
+
+test('a check that ends after its time does not end the next one with the same key', async () => {
+  const fails: (() => void)[] = []
+  const node = openUnknownKeys(() => new Promise((_, reject) => fails.push(() => reject(new Error('late')))))
+  const first = node.code('old')
+  await turn()
+  await node.clock.pass(60_000)
+  assert.equal(await first, 'malformed_key')
+  const second = node.code('old')
+  await turn()
+  assert.equal(node.world.asked, 2)
+  fails[0]?.()
+  await turn()
+  const third = node.code('old')
+  await turn()
+  fails[1]?.()
+  assert.deepEqual([await second, await third], ['malformed_key', 'malformed_key'])
+  assert.equal(node.world.asked, 2)
 })
 
 test('a check that throws, or returns no customer, refuses and is reported', async () => {

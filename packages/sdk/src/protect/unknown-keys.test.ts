@@ -59,6 +59,11 @@ test('a request waits 2 s for its key, until a poll brings it', async () => {
   assert.equal(await late, 'not_held')
   assert.equal(await node.code('later'), 'not_held')
   assert.equal(node.world.asked, 2)
+  // Nobody waits any more, so a poll looks for nothing.
+  const { find } = node.store
+  node.store.find = () => assert.fail('looked up')
+  node.unknownKeys.polled()
+  node.store.find = find
   node.bring()
   assert.equal(await node.code('later'), 'valid')
   assert.deepEqual([node.world.asked, node.errors], [2, []])
