@@ -55,9 +55,9 @@ func TestAProjectThatTakesNoKeysFromElsewhereLooksNoneUp(t *testing.T) {
 	poll(t, k)
 	wantCode(t, k, oldKey, Requirements{}, MalformedKey)
 	service.answerJSON(deltaPath, 200, accepting(deltaOf(7, 8)))
+	service.answerJSON(deltaPath, 200, deltaOf(8, 9))
 	poll(t, k)
 	wantCode(t, k, oldKey, Requirements{}, Valid)
-	service.answerJSON(deltaPath, 200, deltaOf(8, 9))
 	poll(t, k)
 	wantCode(t, k, oldKey, Requirements{}, MalformedKey)
 }
