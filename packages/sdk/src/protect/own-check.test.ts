@@ -6,7 +6,7 @@ import { acme, openUnknownKeys, storedKey } from '../../test/unknown-keys-stage.
 import { digestOf } from '../runtime/digest.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 
-test('the own check is asked about visible texts that are unknown or malformed, and about no other', async () => {
+test('the own check is asked about unknown and malformed visible texts, and about no other', async () => {
   const node = openUnknownKeys(async () => null)
   for (const key of ['a b', '~'.repeat(513), 'ключ']) assert.equal(await node.code(key), 'malformed_key')
   assert.equal(node.world.asked, 0)
@@ -77,7 +77,7 @@ test('requests with one key share check and import; beyond 64 keys, held ones al
   assert.equal(await late, 'valid')
 })
 
-test('a check that takes longer than 5 s refuses its request, and its answer counts for the next', async () => {
+test('a check of more than 5 s refuses its request, and its answer counts for the next', async () => {
   let end = (_: typeof acme) => {}
   const node = openUnknownKeys(() => new Promise(resolve => (end = resolve)))
   const first = node.code('old')
