@@ -457,8 +457,7 @@ type ExportedKey = {
 	allowedCidrs?: string[];
 	expiresAt?: string;
 	createdAt: string;
-/** When the key was paused. An import does not take it. */
-	disabledAt: string | null;
+	disabledAt?: string;
 };
 type KeyExport = {
 	/** Begins after the key with this id, the last one of an export that broke off. */cursor?: string;
@@ -470,7 +469,7 @@ type KeyImport = {
 	env: Env;
 /** Writes nothing, and answers as the same call without it. */
 	dryRun?: boolean;
-/** Creates the tenants whose `externalId` is unknown. */
+/** Creates the tenants whose `externalId` is unknown. Only with a live credential. */
 	createTenants?: boolean;
 	rows: ({
 		[name: string]: unknown;
@@ -484,9 +483,11 @@ type KeyImported = {
 	invalid: number;
 /** What became of each row, in the order of the call. */
 	rows: ({
-		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. */status: "created" | "exists" | "invalid";
+		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. Once the key is deleted, the row is invalid. */status: "created" | "exists" | "invalid";
 /** The id of the key. Null: none was written. */
 		id: string | null;
+/** Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: the row is invalid. */
+		active?: boolean;
 /** Why the row is invalid. Absent: it is not. */
 		errors?: ({
 			/** The field of the row, such as `scopes.1`. */path: string;
