@@ -1,12 +1,27 @@
 import { join } from 'node:path'
 import type { KeyExplain, KeyExplainQuery, KeyExplanation } from '@keyrail/contract/vendor/explain'
+import type { KeyImported } from '@keyrail/contract/vendor/imports'
 import type { PausedKey, RevokedKey } from '@keyrail/contract/vendor/keys'
 import { checkout } from '../../platform/host/reach.ts'
+import { isUuid } from '../../platform/http/validate.ts'
 import { CommandFailed } from '../failure.ts'
 
 /** Calls of a service, with a secret key. These commands need no database. */
 
 export type Environment = Readonly<Record<string, string | undefined>>
+export type Env = 'live' | 'test'
+
+/** @throws {CommandFailed} naming the flag */
+export function readEnv(flag: string, value: string | undefined): Env {
+  if (value === 'live' || value === 'test') return value
+  throw new CommandFailed(`${flag} is live or test.`)
+}
+
+/** @returns the id in lower case. @throws {CommandFailed} naming the flag */
+export function readProject(flag: string, value: string | undefined): string {
+  if (value !== undefined && isUuid(value)) return value.toLowerCase()
+  throw new CommandFailed(`${flag} is the id of a project.`)
+}
 
 /** A member as the SDK names it. */
 type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
@@ -31,7 +46,30 @@ export interface KeysApi {
     revoke(id: string, how: Settling): Promise<Given<RevokedKey>>
     disable(id: string, how: Settling): Promise<Given<PausedKey>>
     enable(id: string, how: Settling): Promise<Given<PausedKey>>
+    import(body: ImportOrder, options: Patience): Promise<Given<KeyImported>>
+    export(query: ExportQuery, options: Patience): AsyncIterable<{ id: string }>
   }
+}
+
+/** How long a call goes on, while the service restarts. */
+interface Patience {
+  readonly maxRetries: number
+  readonly signal: AbortSignal
+}
+/** About a minute and a half. */
+export const patientRetries = 16
+
+interface ImportOrder {
+  readonly projectId: string
+  readonly env: Env
+  readonly createTenants: boolean
+  readonly dryRun: boolean
+  readonly rows: readonly object[]
+}
+interface ExportQuery {
+  readonly cursor?: string
+  readonly projectId?: string
+  readonly env?: Env
 }
 
 interface Sdk {

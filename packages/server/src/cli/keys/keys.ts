@@ -1,11 +1,14 @@
 /**
- * Commands on the keys of a workspace, by the API: `api.ts` opens it, `explain.ts` says why a key is accepted or refused, and
- * `settle.ts` revokes, pauses and resumes one.
+ * Commands on the keys of a workspace, by the API: `api.ts` opens it, `explain.ts` says why a key is accepted or refused,
+ * `settle.ts` revokes, pauses and resumes one, `import/` brings keys from elsewhere, and `export.ts` writes all keys into a file.
  */
 
 import type { Command } from 'commander'
 import type { Environment } from './api.ts'
 import { type ExplainFlags, explainKey } from './explain.ts'
+import { type ExportFlags, exportKeys } from './export.ts'
+import { formats } from './import/formats.ts'
+import { type ImportFlags, importKeys } from './import/import.ts'
 import { type SettleFlags, settleKey, type Verb } from './settle.ts'
 
 export function addKeysCommand(program: Command, env: Environment): void {
@@ -29,6 +32,7 @@ export function addKeysCommand(program: Command, env: Environment): void {
     .option('--at <time>', 'judge the key for another time, such as 2027-01-31T09:30:00Z')
     .option('--json', 'print the answer of the API')
     .action((key: string, flags: ExplainFlags) => explainKey(env, key, flags))
+  addMoving(keys, env)
   for (const [verb, { summary, description }] of Object.entries(verbs)) {
     const command = keys
       .command(verb)
@@ -41,6 +45,42 @@ export function addKeysCommand(program: Command, env: Environment): void {
     if (verb !== 'enable')
       command.option('--reason <text>', 'stands in the audit log, at most 500 characters')
   }
+}
+
+function addMoving(keys: Command, env: Environment): void {
+  const width = Math.max(...Object.keys(formats).map(name => name.length))
+  const list = Object.entries(formats).map(([name, { what }]) => `  ${name.padEnd(width)}  ${what}`)
+  keys
+    .command('import')
+    .summary('import keys that customers hold already')
+    .description(
+      'Tries all rows of a file, asks, and imports them: customers keep their keys. Keys in plain text are hashed on this\n' +
+        'machine. Run again after a stop, it goes on where it was. The secret key needs keys:import.\n\n' +
+        `Formats:\n${list.join('\n')}`,
+    )
+    .argument('<file>', 'NDJSON, CSV with a line of column names, or JSON')
+    .requiredOption('--project <id>', 'the project of the keys')
+    .requiredOption('--env <env>', 'their environment: live or test')
+    .option('--format <format>', 'what wrote the file', 'keyrail')
+    .option('--from <id>', 'of an export with several projects, the one whose keys to import')
+    .option('--create-tenants', 'create tenants that the file names and that do not exist')
+    .option('--dry-run', 'only try all rows')
+    .option('--yes', 'import after the trial without a question')
+    .option('--skip-invalid', 'import the other rows if some would fail')
+    .option('--failed <file>', 'where rows that fail are written; by default beside the file')
+    .option('--json', 'print the counts as JSON')
+    .action((file: string, flags: ImportFlags) => importKeys(env, file, flags))
+  keys
+    .command('export')
+    .summary('export all keys, to import them elsewhere')
+    .description(
+      'Writes all keys that work into a file of NDJSON, with their digests, as the command import takes them. Run again\n' +
+        "after a stop, it goes on where it was. It needs an owner's live secret key without limits.",
+    )
+    .argument('<file>', 'the file to write')
+    .option('--project <id>', 'the keys of a project alone')
+    .option('--env <env>', 'the keys of an environment alone: live or test')
+    .action((file: string, flags: ExportFlags) => exportKeys(env, file, flags))
 }
 
 const verbs: Readonly<Record<Verb, { summary: string; description: string }>> = {

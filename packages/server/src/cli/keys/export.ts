@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { open, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { CommandFailed } from '../failure.ts'
+import { inform, print } from '../output.ts'
+import { type Environment, type KeysApi, openKeysApi, patientRetries, readEnv, readProject } from './api.ts'
+import { readLines } from './lines.ts'
+import { namedForFile } from './names.ts'
+import { replaceFile } from './replace-file.ts'
+import { type Stopping, stopOnSignals, unlessStopped } from './stop-signals.ts'
+
+export interface ExportFlags {
+  project?: string
+  env?: string
+}
+
+type Query = Parameters<KeysApi['keys']['export']>[0]
+
+/** Written at once, so that the file has whole lines to go on behind. */
+const batchLines = 1_000
+
+/**
+ * Writes all keys into a file. Until it is whole it has another name.
+ * @throws {CommandFailed} if the file exists
+ */
+export async function exportKeys(env: Environment, named: string, flags: ExportFlags): Promise<void> {
+  const path = resolve(named)
+  const query: Query = {
+    ...(flags.project !== undefined && { projectId: readProject('--project', flags.project) }),
+    ...(flags.env !== undefined && { env: readEnv('--env', flags.env) }),
+  }
+  if (await exists(path)) throw new CommandFailed(`${path} exists.`)
+  const { keys } = await openKeysApi(env)
+  const partial = `${path}.partial`
+  const begun = await begin(partial, nameOf(env, query))
+  if (begun.cursor !== null) inform(`Goes on behind key ${begun.count}.`)
+  const stopping = stopOnSignals()
+  try {
+    const count = await writeKeys(keys, partial, query, begun, stopping)
+    await rename(partial, path)
+    await rm(markOf(partial), { force: true })
+    print(`${count} keys are in ${path}. It has digests, and no key: keep it as you keep a backup.`)
+  } finally {
+    stopping.end()
+  }
+}
+
+interface Begun {
+  /** The id of the last key that is written. */
+  readonly cursor: string | null
+  readonly count: number
+}
+
+/** @returns how many keys the file has */
+async function writeKeys(
+  keys: KeysApi['keys'],
+  partial: string,
+  query: Query,
+  begun: Begun,
+  stopping: Stopping,
+): Promise<number> {
+  await using file = await open(partial, 'a', 0o600)
+  await file.chmod(0o600)
+  let { count } = begun
+  let lines: object[] = []
+  const write = async () => {
+    await file.appendFile(lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+    lines = []
+  }
+  const stopped = () => `Stopped behind key ${count}. The same command goes on there.`
+  // It ends only where the service has said that it was all.
+  const exported = keys.export(
+    { ...query, ...(begun.cursor !== null && { cursor: begun.cursor }) },
+    { maxRetries: patientRetries, signal: stopping.signal },
+  )
+  await unlessStopped(stopping, stopped, async () => {
+    try {
+      for await (const key of exported) {
+        lines.push(namedForFile(key))
+        count += 1
+        if (lines.length === batchLines) await write()
+      }
+      lines.push({ object: 'export_end', count })
+    } finally {
+      await write()
+    }
+  })
+  await file.sync()
+  return count
+}
+
+/** What an export is of: the service and which keys. Another one must not go on in its file. */
+const nameOf = ({ KEYRAIL_URL }: Environment, query: Query): string =>
+  createHash('sha256')
+    .update(JSON.stringify([KEYRAIL_URL, query.projectId ?? null, query.env ?? null]))
+    .digest('hex')
+
+const markOf = (partial: string): string => `${partial}.of`
+
+async function begin(partial: string, name: string): Promise<Begun> {
+  if (!(await exists(partial))) {
+    await replaceFile(markOf(partial), name)
+    return { cursor: null, count: 0 }
+  }
+  const mark = await readFile(markOf(partial), 'utf8').catch(() => null)
+  if (mark !== name)
+    throw new CommandFailed(`${partial} is of another export. Remove it, or run that export again.`)
+  return await readPartial(partial)
+}
+
+/** The last whole line that an earlier run has written. What stands behind it is cut off. */
+async function readPartial(path: string): Promise<Begun> {
+  let cursor: string | null = null
+  let count = 0
+  let bytes = 0
+  for await (const { text, end, isWhole } of readLines(path)) {
+    const id = isWhole && text !== null ? idOf(text) : null
+    if (id === null) break
+    cursor = id
+    count += 1
+    bytes = end
+  }
+  await truncate(path, bytes)
+  return { cursor, count }
+}
+
+/** Null: the line is no key, as the last one of an export. */
+function idOf(line: string): string | null {
+  try {
+    const { object, id } = JSON.parse(line)
+    return object === 'exported_key' && typeof id === 'string' ? id : null
+  } catch {
+    return null
+  }
+}
+
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null

@@ -1,0 +1,65 @@
+import { importBytesMax, importRowsMax } from '@keyrail/contract/vendor/imports'
+import type { Format } from './formats.ts'
+import { readRecords } from './read-file.ts'
+import { type Fault, type ImportRow, LeftOut, type Place, RowFault, RowRefused } from './rows.ts'
+
+/** Bytes of the rows of one call, with a tenth for what surrounds them. */
+const bytesMost = Math.floor(importBytesMax * 0.9)
+
+/** A row and where it stands in the file, or why there is none. */
+export type Item =
+  | { readonly record: number; readonly row: ImportRow }
+  | { readonly record: number; readonly leftOut: LeftOut['why'] }
+  | { readonly record: number; readonly part: Partial<ImportRow>; readonly faults: readonly Fault[] }
+
+export interface Batch {
+  readonly items: readonly Item[]
+  /** How many records of the file are read with this batch. */
+  readonly records: number
+}
+
+/**
+ * The rows of a file for one call after the other.
+ * @param skipped records at the start that the service has answered already
+ */
+export async function* readBatches(
+  path: string,
+  format: Format,
+  skipped: number,
+  place: Place,
+): AsyncGenerator<Batch> {
+  let items: Item[] = []
+  let records = 0
+  let bytes = 0
+  for await (const read of readRecords(path, format.records)) {
+    records += 1
+    if (records <= skipped) continue
+    const item = 'fault' in read ? refused(records, read.fault) : itemOf(records, read.record, format, place)
+    const size = 'row' in item ? Buffer.byteLength(JSON.stringify(item.row)) + 1 : 0
+    if (items.length === importRowsMax || (items.length > 0 && bytes + size > bytesMost)) {
+      yield { items, records: records - 1 }
+      items = []
+      bytes = 0
+    }
+    items.push(item)
+    bytes += size
+  }
+  if (items.length > 0) yield { items, records }
+}
+
+const refused = (record: number, message: string): Item => ({
+  record,
+  part: {},
+  faults: [{ path: '', message }],
+})
+
+function itemOf(at: number, record: unknown, format: Format, place: Place): Item {
+  try {
+    return { record: at, row: format.row(record, place) }
+  } catch (error) {
+    if (error instanceof LeftOut) return { record: at, leftOut: error.why }
+    if (error instanceof RowRefused) return { record: at, part: error.row, faults: error.faults }
+    if (error instanceof RowFault) return refused(at, error.message)
+    throw error
+  }
+}

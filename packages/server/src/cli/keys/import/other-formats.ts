@@ -1,0 +1,189 @@
+import { readDigest } from './own-format.ts'
+import {
+  digestOf,
+  endOf,
+  type ImportRow,
+  isObject,
+  type Json,
+  LeftOut,
+  metaOf,
+  needed,
+  objectOf,
+  type Place,
+  prefixOf,
+  RowFault,
+  rowOf,
+  shownOf,
+  textOf,
+  timeOf,
+} from './rows.ts'
+
+/** What other systems write, a function each, from one record to one row. Keys in plain text are hashed here. */
+
+/** The keys of `POST /v2/apis.listKeys` of Unkey, decrypted, or rows of its table `keys`. */
+export function unkeyRow(record: unknown, { now }: Place): ImportRow {
+  const key = objectOf(record)
+  leaveOutEnded(key)
+  const plain = textOf(key.plaintext ?? key.key)
+  const hash = textOf(key.hash)
+  const identity = isObject(key.identity) ? key.identity : {}
+  const customer = identity.externalId ?? key.externalId ?? key.ownerId ?? key.owner_id ?? key.external_id
+  return rowOf({
+    external_id: () => needed(textOf(customer), 'identity.externalId'),
+    digest() {
+      if (plain !== undefined) return digestOf(plain, 'plaintext')
+      if (hash !== undefined) return readDigest(hash, 'hash')
+      throw new RowFault(
+        'neither plaintext nor hash is there: list recoverable keys with decrypt, or export the table',
+      )
+    },
+    display_prefix: () => shownOf(textOf(key.start)) ?? prefixOf(plain),
+    source_id: () => textOf(key.keyId ?? key.id),
+    name: () => textOf(key.name),
+    scopes: () => (Array.isArray(key.permissions) ? (key.permissions as string[]) : undefined),
+    meta: () => metaOf(key.meta, 'meta'),
+    expires_at: () => endOf(key.expires, 'expires', now),
+    created_at: () => timeOf(key.createdAt ?? key.created_at_m ?? key.created_at, 'createdAt'),
+  })
+}
+
+/** Rows of the table `apikey` of better-auth: `key` is the SHA-256 of the whole key, in base64url. */
+export function betterAuthRow(record: unknown, { now }: Place): ImportRow {
+  const key = objectOf(record)
+  leaveOutEnded(key)
+  const customer = key.referenceId ?? key.userId ?? key.reference_id ?? key.user_id
+  return rowOf({
+    external_id: () => needed(textOf(customer), 'userId'),
+    digest: () => readDigest(needed(textOf(key.key), 'key'), 'key'),
+    display_prefix: () => shownOf(textOf(key.start) ?? textOf(key.prefix)),
+    source_id: () => textOf(key.id),
+    name: () => textOf(key.name),
+    scopes: () => scopesOf(metaOf(key.permissions, 'permissions')),
+    meta: () => metaOf(key.metadata, 'metadata'),
+    expires_at: () => endOf(key.expiresAt ?? key.expires_at, 'expiresAt', now),
+    created_at: () => timeOf(key.createdAt ?? key.created_at, 'createdAt'),
+  })
+}
+
+/** `{ "files": ["read", "write"] }` is `files:read` and `files:write`. */
+function scopesOf(permissions: Json | undefined): string[] | undefined {
+  const scopes = Object.entries(permissions ?? {}).flatMap(([on, actions]) =>
+    Array.isArray(actions) ? actions.map(action => `${on}:${action}`) : [],
+  )
+  return scopes.length === 0 ? undefined : scopes
+}
+
+/** Zuplo: each consumer with its keys. */
+export const zuploRecords = (consumer: Json): readonly unknown[] =>
+  ofConsumer(consumer, 'apiKeys', [consumer])
+
+export function zuploRow(record: unknown, { now }: Place): ImportRow {
+  const key = objectOf(record)
+  if (!isObject(key.consumer))
+    throw new RowFault('the consumer has no apiKeys: list consumers with include-api-keys=true')
+  const { consumer } = key
+  const plain = textOf(key.key)
+  return rowOf({
+    external_id: () => needed(textOf(consumer.name), 'the name of the consumer'),
+    digest() {
+      if (/\*{4}/.test(plain ?? '')) throw new RowFault('the key is masked: list it with key-format=visible')
+      return digestOf(plain, 'key')
+    },
+    display_prefix: () => prefixOf(plain),
+    source_id: () => textOf(key.id),
+    name: () => textOf(key.description),
+    meta: () => metaOf(consumer.metadata, 'metadata'),
+    expires_at: () => endOf(key.expiresOn, 'expiresOn', now),
+    created_at: () => timeOf(key.createdOn, 'createdOn'),
+  })
+}
+
+/** Kong: a consumer of a `deck` dump with its credentials, or one credential of `GET /key-auths`. */
+export const kongRecords = (record: Json): readonly unknown[] =>
+  // A consumer without a key has other credentials, or none.
+  ofConsumer(record, 'keyauth_credentials', 'key' in record ? [record] : [])
+
+export function kongRow(record: unknown, { now }: Place): ImportRow {
+  const key = objectOf(record)
+  const consumer = isObject(key.consumer) ? key.consumer : {}
+  const plain = textOf(key.key)
+  const made = () => timeOf(key.created_at, 'created_at')
+  return rowOf({
+    external_id: () =>
+      needed(
+        textOf(consumer.custom_id) ?? textOf(consumer.username) ?? textOf(consumer.id),
+        'custom_id or username of the consumer',
+      ),
+    digest: () => digestOf(plain, 'key'),
+    display_prefix: () => prefixOf(plain),
+    source_id: () => textOf(key.id),
+    expires_at() {
+      const ttl = Number(key.ttl ?? 0)
+      if (ttl === 0) return undefined
+      const at = made()
+      if (!(ttl > 0) || at === undefined) throw new RowFault('ttl is no number of seconds after created_at')
+      return endOf(Date.parse(at) + ttl * 1_000, 'ttl', now)
+    },
+    created_at: made,
+  })
+}
+
+/** The keys of a consumer, each with the consumer that it is of. */
+function ofConsumer(consumer: Json, member: string, others: readonly unknown[]): readonly unknown[] {
+  const { [member]: keys, ...rest } = consumer
+  if (!Array.isArray(keys)) return others
+  return keys.map(key => (isObject(key) ? { ...key, consumer: rest } : key))
+}
+
+/**
+ * Keys of API Gateway as its API lists them with their values, or the CSV that it imports. Names have any case. The name of a key is
+ * its customer.
+ */
+export function awsRow(record: unknown): ImportRow {
+  const columns = new Map(
+    Object.entries(objectOf(record)).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  leaveOutEnded({ enabled: columns.get('enabled') })
+  const plain = textOf(columns.get('key') ?? columns.get('value'))
+  const name = textOf(columns.get('name'))
+  return rowOf({
+    external_id: () => needed(name, 'name'),
+    digest: () => digestOf(plain, 'key'),
+    display_prefix: () => prefixOf(plain),
+    source_id: () => textOf(columns.get('id')),
+    name: () => name,
+    meta: () => describedOf(columns),
+    created_at: () => timeOf(columns.get('createddate'), 'createdDate'),
+  })
+}
+
+function describedOf(columns: ReadonlyMap<string, unknown>): Json | undefined {
+  const description = textOf(columns.get('description'))
+  const plans = textOf(columns.get('usageplanids'))
+  if (description === undefined && plans === undefined) return undefined
+  return { ...(description && { description }), ...(plans && { usage_plans: plans.split(',') }) }
+}
+
+const plainColumns = ['key', 'external_id', 'tenant_id', 'name']
+
+/** A table with the columns `key` and `external_id` or `tenant_id`, and perhaps `name`. */
+export function plainRow(record: unknown): ImportRow {
+  const given = objectOf(record)
+  // A table without a line of names has keys there, so that none is said.
+  if (Object.keys(given).some(name => !plainColumns.includes(name)))
+    throw new RowFault(`it has a member that is none of ${plainColumns.join(', ')}`)
+  const plain = textOf(given.key)
+  return rowOf({
+    tenant_id: () => textOf(given.tenant_id),
+    external_id: () => textOf(given.external_id),
+    digest: () => digestOf(plain, 'key'),
+    display_prefix: () => prefixOf(plain),
+    name: () => textOf(given.name),
+  })
+}
+
+/** @throws {LeftOut} for a key that its system refuses */
+function leaveOutEnded({ enabled, deleted_at_m, deletedAt }: Json): void {
+  if (/^(?:false|f|0)$/i.test(String(enabled))) throw new LeftOut('ended', 'the key is disabled')
+  if (textOf(deleted_at_m ?? deletedAt) !== undefined) throw new LeftOut('ended', 'the key is deleted')
+}

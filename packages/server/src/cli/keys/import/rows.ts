@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { importedPrefixMax } from '@keyrail/contract/vendor/imports'
+
+/** A row as `POST /v1/keys/import` takes it. */
+export interface ImportRow {
+  tenant_id?: string
+  external_id?: string
+  digest: string
+  display_prefix?: string
+  source_id?: string
+  name?: string
+  scopes?: string[]
+  meta?: Record<string, unknown>
+  rate_limits?: unknown[]
+  allowed_cidrs?: string[]
+  expires_at?: string
+  created_at?: string
+  disabled_at?: string
+}
+
+/** One member of a record that cannot be read. The message has no value of the record, which may be a key. */
+export class RowFault extends Error {}
+
+/** A record that gives no row on purpose: its key no longer works, or is of another environment or project. */
+export class LeftOut extends Error {
+  readonly why: 'ended' | 'others'
+
+  constructor(why: 'ended' | 'others', message: string) {
+    super(message)
+    this.why = why
+  }
+}
+
+export interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+/** A record that gives no row because of its faults, with the members that could be read. */
+export class RowRefused extends Error {
+  readonly row: Partial<ImportRow>
+  readonly faults: readonly Fault[]
+
+  constructor(row: Partial<ImportRow>, faults: readonly Fault[]) {
+    super('the row has faults')
+    this.row = row
+    this.faults = faults
+  }
+}
+
+/** Where the rows of a file go, and which of them. */
+export interface Place {
+  readonly now: number
+  readonly env: 'live' | 'test'
+  /** Of an export, the project whose keys are taken. Null: it has one alone. */
+  readonly from: string | null
+  /** The one project that an export has had so far. */
+  seen: string | null
+}
+
+type Readers = { readonly [Name in keyof ImportRow]?: () => ImportRow[Name] | undefined }
+
+/**
+ * Reads a row member by member, so that a fault of one hides no other.
+ * @throws {RowRefused}
+ */
+export function rowOf(members: Readers): ImportRow {
+  const row: Record<string, unknown> = {}
+  const faults: Fault[] = []
+  for (const [path, read] of Object.entries(members)) {
+    try {
+      const value = read()
+      if (value !== undefined) row[path] = value
+    } catch (error) {
+      if (!(error instanceof RowFault)) throw error
+      faults.push({ path, message: error.message })
+    }
+  }
+  if (faults.length > 0) throw new RowRefused(row, faults)
+  return row as unknown as ImportRow
+}
+
+export type Json = Record<string, unknown>
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** @throws {RowFault} if the value is no object */
+export function objectOf(value: unknown): Json {
+  if (!isObject(value)) throw new RowFault('the record is not an object')
+  return value
+}
+
+/** A text, trimmed; undefined for an absent, null or empty one. Numbers are ids that a database wrote without quotes. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value)
+  if (typeof value !== 'string') return undefined
+  const text = value.trim()
+  return text === '' ? undefined : text
+}
+
+/** @throws {RowFault} naming the member */
+export function needed(value: string | undefined, member: string): string {
+  if (value === undefined) throw new RowFault(`${member} is missing`)
+  return value
+}
+
+/**
+ * A time as the service takes it. Numbers are milliseconds, or seconds before the year 5138; texts are ISO 8601 or what a database
+ * writes, which is UTC without a zone.
+ * @throws {RowFault} naming the member
+ */
+export function timeOf(value: unknown, member: string): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined
+  const number = typeof value === 'number' ? value : /^\d{9,14}$/.test(String(value)) ? Number(value) : null
+  const text = String(value).trim()
+  const zoned = /(?:[zZ]|[+-]\d{2}(?::?\d{2})?)$/.test(text) ? text : `${text}Z`
+  const at =
+    number === null
+      ? Date.parse(zoned.replace(/^(\d{4}-\d{2}-\d{2}) /, '$1T').replace(/([+-]\d{2})$/, '$1:00'))
+      : number < 100_000_000_000
+        ? number * 1_000
+        : number
+  if (Number.isNaN(at)) throw new RowFault(`${member} is not a time`)
+  return new Date(at).toISOString()
+}
+
+/** @throws {LeftOut} if the key has ended: it would be imported as expired */
+export function endOf(value: unknown, member: string, now: number): string | undefined {
+  const at = timeOf(value, member)
+  if (at !== undefined && Date.parse(at) <= now) throw new LeftOut('ended', `expired at ${at}`)
+  return at
+}
+
+/** What a server takes as an imported key. */
+const keyForm = /^[!-~]{1,512}$/
+
+/** The SHA-256 of a key, so that the key itself leaves no machine. */
+export function digestOf(key: string | undefined, member: string): string {
+  const text = needed(key, member)
+  if (!keyForm.test(text)) throw new RowFault(`${member} is not 1 to 512 visible ASCII characters`)
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** The first characters of a key, for people: never more than a third of it. */
+export const prefixOf = (key: string | undefined): string | undefined =>
+  shownOf(key?.slice(0, Math.min(8, Math.floor(key.length / 3))))
+
+/** The part of a key that its system shows. */
+export function shownOf(text: string | undefined): string | undefined {
+  const shown = text?.slice(0, importedPrefixMax)
+  return shown !== undefined && /^[!-~]+$/.test(shown) ? shown : undefined
+}
+
+/** JSON in a column of a table; undefined for an empty one. @throws {RowFault} naming the member */
+export function jsonOf(value: unknown, member: string): unknown {
+  if (typeof value !== 'string') return value ?? undefined
+  if (value.trim() === '') return undefined
+  try {
+    return JSON.parse(value)
+  } catch {
+    throw new RowFault(`${member} is not JSON`)
+  }
+}
+
+/** JSON in a column that is an object; undefined for an empty one. @throws {RowFault} naming the member */
+export function metaOf(value: unknown, member: string): Json | undefined {
+  const meta = jsonOf(value, member)
+  // Some systems store JSON as a text inside of JSON.
+  const inner = typeof meta === 'string' ? jsonOf(meta, member) : meta
+  if (inner === undefined || inner === null) return undefined
+  if (!isObject(inner)) throw new RowFault(`${member} is not an object`)
+  return Object.keys(inner).length === 0 ? undefined : inner
+}

@@ -1,0 +1,138 @@
+import { CommandFailed } from '../../failure.ts'
+import { type Env, type KeysApi, patientRetries } from '../api.ts'
+import { namedForSdk } from '../names.ts'
+import { type Stopping, unlessStopped } from '../stop-signals.ts'
+import { type Batch, readBatches } from './batches.ts'
+import { followProgress } from './follow.ts'
+import type { Format } from './formats.ts'
+import type { Progress } from './progress-file.ts'
+import type { Fault, ImportRow } from './rows.ts'
+
+export interface Order {
+  readonly keys: KeysApi['keys']
+  readonly path: string
+  readonly format: Format
+  readonly projectId: string
+  readonly env: Env
+  readonly from: string | null
+  readonly createTenants: boolean
+  readonly dryRun: boolean
+  readonly stopping: Stopping
+}
+
+export type Counts = Omit<Progress, 'failedBytes' | 'total'>
+
+/** A row that was not imported, with its place in the file and the members that could be read. */
+export interface Failed {
+  readonly record: number
+  readonly row: Partial<ImportRow>
+  readonly errors: readonly Fault[]
+}
+
+/** As many faults are shown. */
+const shownMost = 10
+
+const none: Counts = { records: 0, created: 0, existing: 0, ended: 0, others: 0, failed: 0 }
+
+/**
+ * Sends all rows of a file.
+ * @param begun where an earlier run stopped; null: at the start
+ * @param onAnswer called after each call with the counts so far and the rows that failed in it
+ */
+export async function sendAll(
+  order: Order,
+  begun: Progress | null,
+  onAnswer: (counts: Counts, failed: readonly Failed[]) => Promise<void>,
+): Promise<{ counts: Counts; faults: string[] }> {
+  const { records, created, existing, ended, others, failed } = begun ?? none
+  const counts = { records, created, existing, ended, others, failed }
+  const faults: string[] = []
+  const shown = followProgress(order.dryRun ? 'Trying' : 'Importing', begun?.total ?? null)
+  const place = { now: Date.now(), env: order.env, from: order.from, seen: null }
+  const stopped = () =>
+    order.dryRun
+      ? 'Nothing was imported.'
+      : `Stopped behind record ${counts.records}. The same command goes on there.`
+  try {
+    for await (const batch of readBatches(order.path, order.format, counts.records, place)) {
+      const failed = await unlessStopped(order.stopping, stopped, () => sendBatch(order, batch, counts))
+      for (const one of failed) if (faults.length < shownMost) faults.push(sayFault(one))
+      await onAnswer(counts, failed)
+      shown.at(counts.records)
+    }
+  } finally {
+    shown.end()
+  }
+  return { counts, faults }
+}
+
+/** Counts a batch once all of it is answered. */
+async function sendBatch(order: Order, { items, records }: Batch, counts: Counts): Promise<Failed[]> {
+  const failed: Failed[] = []
+  const rows: { record: number; row: ImportRow }[] = []
+  const added = { created: 0, existing: 0, ended: 0, others: 0 }
+  for (const item of items) {
+    if ('row' in item) rows.push(item)
+    else if ('leftOut' in item) added[item.leftOut] += 1
+    else failed.push({ record: item.record, row: item.part, errors: item.faults })
+  }
+  const answers =
+    rows.length === 0
+      ? []
+      : await sendRows(
+          order,
+          rows.map(({ row }) => row),
+        )
+  for (const [at, { status, errors = [] }] of answers.entries()) {
+    const sent = rows[at]
+    if (sent === undefined) break
+    if (status === 'created') added.created += 1
+    else if (status === 'exists') added.existing += 1
+    else failed.push({ ...sent, errors })
+  }
+  for (const [name, more] of Object.entries(added)) counts[name as keyof typeof added] += more
+  counts.failed += failed.length
+  counts.records = records
+  return failed.toSorted((a, b) => a.record - b.record)
+}
+
+interface Answer {
+  readonly status: 'created' | 'exists' | 'invalid'
+  readonly errors?: readonly Fault[]
+}
+
+/** A row that the service does not read as JSON costs its call. It is found by halves. */
+async function sendRows(order: Order, rows: readonly ImportRow[]): Promise<readonly Answer[]> {
+  const { keys, projectId, env, createTenants, dryRun, stopping } = order
+  const body = { projectId, env, createTenants, dryRun, rows: rows.map(namedForSdk) }
+  try {
+    const { rows: answers } = await keys.import(body, {
+      maxRetries: patientRetries,
+      signal: stopping.signal,
+    })
+    if (answers.length === rows.length) return answers
+    throw new CommandFailed('The service answered another number of rows than it got.')
+  } catch (error) {
+    const { status, message } = error as { status?: number; message: string }
+    if (status !== 400 && status !== 413) throw dryRun ? error : goesOn(error as Error)
+    if (rows.length === 1) return [{ status: 'invalid', errors: [{ path: '', message }] }]
+    const half = Math.ceil(rows.length / 2)
+    return [...(await sendRows(order, rows.slice(0, half))), ...(await sendRows(order, rows.slice(half)))]
+  }
+}
+
+const goesOn = (error: Error): CommandFailed =>
+  new CommandFailed(`${error.message}\nThe same command goes on where it stopped.`)
+
+export const sayCounts = ({ records, created, existing, ended, others, failed }: Counts): string =>
+  [
+    `${records} records`,
+    `${created} new`,
+    `${existing} there already`,
+    ...(ended > 0 ? [`${ended} ended and left out`] : []),
+    ...(others > 0 ? [`${others} of another environment or project and left out`] : []),
+    `${failed} failed`,
+  ].join(', ')
+
+const sayFault = ({ record, errors }: Failed): string =>
+  `record ${record}: ${errors.map(({ path, message }) => `${path}${path === '' ? '' : ': '}${message}`).join('; ')}`
