@@ -7,7 +7,7 @@ import { type Environment, type KeysApi, openKeysApi, patientRetries, readEnv, r
 import { readLines } from './lines.ts'
 import { namedForFile } from './names.ts'
 import { replaceFile } from './replace-file.ts'
-import { type Stopping, stopOnSignals, unlessStopped } from './stop-signals.ts'
+import { unlessStopped, untilSignal } from './stop-signals.ts'
 
 export interface ExportFlags {
   project?: string
@@ -34,15 +34,10 @@ export async function exportKeys(env: Environment, named: string, flags: ExportF
   const partial = `${path}.partial`
   const begun = await begin(partial, nameOf(env, query))
   if (begun.cursor !== null) inform(`Goes on behind key ${begun.count}.`)
-  const stopping = stopOnSignals()
-  try {
-    const count = await writeKeys(keys, partial, query, begun, stopping)
-    await rename(partial, path)
-    await rm(markOf(partial), { force: true })
-    print(`${count} keys are in ${path}. It has digests, and no key: keep it as you keep a backup.`)
-  } finally {
-    stopping.end()
-  }
+  const count = await untilSignal(stop => writeKeys(keys, partial, query, begun, stop))
+  await rename(partial, path)
+  await rm(markOf(partial), { force: true })
+  print(`${count} keys are in ${path}. It has digests, and no key: keep it as you keep a backup.`)
 }
 
 interface Begun {
@@ -57,7 +52,7 @@ async function writeKeys(
   partial: string,
   query: Query,
   begun: Begun,
-  stopping: Stopping,
+  stop: AbortSignal,
 ): Promise<number> {
   await using file = await open(partial, 'a', 0o600)
   await file.chmod(0o600)
@@ -71,9 +66,9 @@ async function writeKeys(
   // It ends only where the service has said that it was all.
   const exported = keys.export(
     { ...query, ...(begun.cursor !== null && { cursor: begun.cursor }) },
-    { maxRetries: patientRetries, signal: stopping.signal },
+    { maxRetries: patientRetries, signal: stop },
   )
-  await unlessStopped(stopping, stopped, async () => {
+  await unlessStopped(stop, stopped, async () => {
     try {
       for await (const key of exported) {
         lines.push(namedForFile(key))

@@ -1,31 +1,28 @@
 import { Cancelled } from '../failure.ts'
 
-/** A command that can stop between two steps, and go on there. */
-export interface Stopping {
-  readonly signal: AbortSignal
-  /** Gives signals their usual effect again. */
-  end(): void
-}
-
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The first signal asks for an end, the second one ends the process. */
-export function stopOnSignals(): Stopping {
+/** Does work that stops between two steps at the first signal. The second one ends the process. */
+export async function untilSignal<T>(work: (stop: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController()
+  const end = () => {
+    for (const signal of signals) process.off(signal, abort)
+  }
   const abort = () => {
     end()
     stop.abort()
   }
-  const end = () => {
-    for (const signal of signals) process.off(signal, abort)
-  }
   for (const signal of signals) process.on(signal, abort)
-  return { signal: stop.signal, end }
+  try {
+    return await work(stop.signal)
+  } finally {
+    end()
+  }
 }
 
-/** Does a step of such a command. @throws {Cancelled} with the text, once a signal has come */
+/** Does a step of such work. @throws {Cancelled} with the text, once a signal has come */
 export async function unlessStopped<T>(
-  { signal }: Pick<Stopping, 'signal'>,
+  signal: AbortSignal,
   text: () => string,
   step: () => Promise<T>,
 ): Promise<T> {

@@ -65,7 +65,7 @@ const verify = async (key: string) =>
   (
     await ask(`${service.url}/v1/keys/verify`, {
       token: secretKey,
-      body: { project_id: projectId, env: 'live', key },
+      body: { project_id: projectId, key },
     })
   )?.body
 /** The lines of an export, which has each key once. */

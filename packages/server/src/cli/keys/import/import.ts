@@ -12,7 +12,7 @@ import { askChoice } from '../../ask.ts'
 import { Cancelled, CommandFailed } from '../../failure.ts'
 import { canAsk, inform, print, printJson } from '../../output.ts'
 import { type Environment, openKeysApi, readEnv, readProject } from '../api.ts'
-import { stopOnSignals } from '../stop-signals.ts'
+import { untilSignal } from '../stop-signals.ts'
 import { openFailedRows, refuseFailedRows } from './failed-rows.ts'
 import { formats, isFormatName } from './formats.ts'
 import { type Progress, progressPath, readProgress, type Work, writeProgress } from './progress-file.ts'
@@ -42,31 +42,30 @@ export async function importKeys(env: Environment, named: string, flags: ImportF
   const { keys } = await openKeysApi(env)
   const work = await readWork(env, path, order, flags)
   const begun = await readProgress(path, work)
-  const stopping = stopOnSignals()
-  try {
-    const at = begun ?? (await begin({ ...order, keys, stopping, dryRun: true }, work, flags))
-    if (at === null) return
-    if (begun !== null && flags.dryRun)
-      throw new CommandFailed('An import of this file has begun. Run it without --dry-run.')
-    if (begun !== null) inform(`Goes on behind record ${begun.records}.`)
-    await goOn({ ...order, keys, stopping, dryRun: false }, work, at, flags)
-  } finally {
-    stopping.end()
-  }
+  const at =
+    begun ?? (await begin(stop => sendAll({ ...order, keys, stop, dryRun: true }, null), path, work, flags))
+  if (at === null) return
+  if (begun !== null && flags.dryRun)
+    throw new CommandFailed('An import of this file has begun. Run it without --dry-run.')
+  if (begun !== null) inform(`Goes on behind record ${begun.records}.`)
+  await untilSignal(stop => goOn({ ...order, keys, stop, dryRun: false }, work, at, flags))
 }
 
 /** @returns null if the rows were only to be tried */
-async function begin(order: Order, work: Work, flags: ImportFlags): Promise<Progress | null> {
+async function begin(
+  tryAll: (stop: AbortSignal) => ReturnType<typeof sendAll>,
+  path: string,
+  work: Work,
+  flags: ImportFlags,
+): Promise<Progress | null> {
   if (!flags.dryRun) await refuseFailedRows(work.failedPath)
-  const { counts, faults } = await sendAll(order, null, async () => {})
+  const { counts, faults } = await untilSignal(tryAll)
   report('Tried', counts, faults, flags)
   if (flags.dryRun) return null
-  // A signal at the question ends the command.
-  order.stopping.end()
   await agree(counts, flags)
   const start = { records: 0, created: 0, existing: 0, ended: 0, others: 0, failed: 0, failedBytes: 0 }
   const progress = { ...start, total: counts.records }
-  await writeProgress(order.path, work, progress)
+  await writeProgress(path, work, progress)
   return progress
 }
 
@@ -88,7 +87,7 @@ async function goOn(order: Order, work: Work, begun: Progress, flags: ImportFlag
   }
 }
 
-function readOrder(path: string, flags: ImportFlags): Omit<Order, 'keys' | 'stopping' | 'dryRun'> {
+function readOrder(path: string, flags: ImportFlags): Omit<Order, 'keys' | 'stop' | 'dryRun'> {
   const { format = 'keyrail', from } = flags
   const projectId = readProject('--project', flags.project)
   const env = readEnv('--env', flags.env)

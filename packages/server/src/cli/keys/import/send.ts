@@ -1,7 +1,7 @@
 import { CommandFailed } from '../../failure.ts'
 import { type Env, type KeysApi, patientRetries } from '../api.ts'
 import { namedForSdk } from '../names.ts'
-import { type Stopping, unlessStopped } from '../stop-signals.ts'
+import { unlessStopped } from '../stop-signals.ts'
 import { type Batch, readBatches } from './batches.ts'
 import { followProgress } from './follow.ts'
 import type { Format } from './formats.ts'
@@ -17,7 +17,7 @@ export interface Order {
   readonly from: string | null
   readonly createTenants: boolean
   readonly dryRun: boolean
-  readonly stopping: Stopping
+  readonly stop: AbortSignal
 }
 
 export type Counts = Omit<Progress, 'failedBytes' | 'total'>
@@ -42,7 +42,7 @@ const none: Counts = { records: 0, created: 0, existing: 0, ended: 0, others: 0,
 export async function sendAll(
   order: Order,
   begun: Progress | null,
-  onAnswer: (counts: Counts, failed: readonly Failed[]) => Promise<void>,
+  onAnswer: (counts: Counts, failed: readonly Failed[]) => Promise<void> = async () => {},
 ): Promise<{ counts: Counts; faults: string[] }> {
   const { records, created, existing, ended, others, failed } = begun ?? none
   const counts = { records, created, existing, ended, others, failed }
@@ -55,7 +55,7 @@ export async function sendAll(
       : `Stopped behind record ${counts.records}. The same command goes on there.`
   try {
     for await (const batch of readBatches(order.path, order.format, counts.records, place)) {
-      const failed = await unlessStopped(order.stopping, stopped, () => sendBatch(order, batch, counts))
+      const failed = await unlessStopped(order.stop, stopped, () => sendBatch(order, batch, counts))
       for (const one of failed) if (faults.length < shownMost) faults.push(sayFault(one))
       await onAnswer(counts, failed)
       shown.at(counts.records)
@@ -103,12 +103,12 @@ interface Answer {
 
 /** A row that the service does not read as JSON costs its call. It is found by halves. */
 async function sendRows(order: Order, rows: readonly ImportRow[]): Promise<readonly Answer[]> {
-  const { keys, projectId, env, createTenants, dryRun, stopping } = order
+  const { keys, projectId, env, createTenants, dryRun, stop } = order
   const body = { projectId, env, createTenants, dryRun, rows: rows.map(namedForSdk) }
   try {
     const { rows: answers } = await keys.import(body, {
       maxRetries: patientRetries,
-      signal: stopping.signal,
+      signal: stop,
     })
     if (answers.length === rows.length) return answers
     throw new CommandFailed('The service answered another number of rows than it got.')
