@@ -10,6 +10,8 @@ export type IsHeld = (call: { method: string; path: string; body: string }) => b
 /** A way to a service that can hold calls, and end answers after some bytes. */
 export interface HeldRelay {
   readonly url: string
+  /** Where it leads. */
+  target: string
   /** How many calls it holds. */
   held: number
   isHeld: IsHeld
@@ -25,6 +27,7 @@ export async function startHeldRelay(target: string): Promise<HeldRelay> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const relay: HeldRelay = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    target,
     held: 0,
     isHeld: () => false,
     answerBytesMost: Number.POSITIVE_INFINITY,
@@ -42,7 +45,7 @@ export async function startHeldRelay(target: string): Promise<HeldRelay> {
       return
     }
     const { host: _, connection: _c, 'content-length': _l, ...headers } = request.headers
-    const answer = await fetch(`${target}${url}`, {
+    const answer = await fetch(`${relay.target}${url}`, {
       method,
       headers: headers as Record<string, string>,
       ...(body.length > 0 && { body }),
