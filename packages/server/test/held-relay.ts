@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 
 /** What a call is held for: nothing is sent on, and no answer comes. */
-export type IsHeld = (call: { method: string; path: string; body: string }) => boolean
+type IsHeld = (call: { method: string; path: string; body: string }) => boolean
 
 /** A way to a service that can hold calls, and end answers after some bytes. */
 export interface HeldRelay {

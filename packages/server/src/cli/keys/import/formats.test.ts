@@ -190,7 +190,7 @@ test('a batch goes on behind any record', async () => {
   }
 })
 
-test('an export gives the keys of one environment and one project, and says when there are several', async () => {
+test('an export gives the keys of one environment and one project', async () => {
   const digests = (items: Item[]) => items.flatMap(item => ('row' in item ? [asHex(item.row)] : []))
   const of = (env: 'live' | 'test', from: string | null) =>
     itemsOf('export.ndjson', 'keyrail', place(env, from))
