@@ -1,3 +1,4 @@
+import { systemClock } from '../../../platform/clock.ts'
 import { CommandFailed } from '../../failure.ts'
 import { type Env, type KeysApi, patientRetries } from '../api.ts'
 import { namedForSdk } from '../names.ts'
@@ -48,7 +49,7 @@ export async function sendAll(
   const counts = { records, created, existing, ended, others, failed }
   const faults: string[] = []
   const shown = followProgress(order.dryRun ? 'Trying' : 'Importing', begun?.total ?? null)
-  const place = { now: Date.now(), env: order.env, from: order.from, seen: null }
+  const place = { now: systemClock.now(), env: order.env, from: order.from, seen: null }
   const stopped = () =>
     order.dryRun
       ? 'Nothing was imported.'
