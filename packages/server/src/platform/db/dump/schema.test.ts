@@ -96,7 +96,10 @@ test('a backup of an older schema is migrated, even into a database with the new
     const raised = 'alter table policy_heads add column raised_by bigint not null default 0'
     const ruled =
       "alter table projects add column max_key_lifetime_days integer, add column lifetime text not null default 'report', add column delete_protection boolean not null default false"
-    const changed = `${evenVersions}; ${folded}; ${themed}; ${scoped}; ${billed}; ${raised}; ${ruled}`
+    const imported = ['projects', 'policy_heads']
+      .map(table => `alter table ${table} add column accepts_imported boolean not null default false`)
+      .join('; ')
+    const changed = `${evenVersions}; ${folded}; ${themed}; ${scoped}; ${billed}; ${raised}; ${ruled}; ${imported}`
     const expected = await contentsOf(old, changed)
     assert.deepEqual(contents[migrationsTable], migrations)
     for (const table of ['workspaces', 'projects', 'policy_heads']) {
