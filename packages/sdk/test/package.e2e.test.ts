@@ -219,7 +219,7 @@ test('the package imports only Node, and each framework in its entry', () => {
   assert.ok(texts.length > 40)
   for (const { file, text } of texts) {
     for (const [, name = ''] of text.matchAll(
-      /(?:from|(?<!")import|require\(|import\()\s*['"`]([^'"`]+)['"`]/g,
+      /(?:from|(?<!["\w:/])import|require\(|import\()\s*['"`]([^'"`\n]+)['"`]/g,
     )) {
       const allowed = /^(?:node:|\.\/[\w-]+\.js$)/.test(name) || isDoor(file, name)
       assert.ok(allowed || frameworks[basename(file)]?.test(name), `${file} imports ${name}`)
@@ -227,10 +227,10 @@ test('the package imports only Node, and each framework in its entry', () => {
   }
 })
 
-test('the package without its source maps is smaller than 424 KiB', () => {
+test('the package without its source maps is smaller than 448 KiB', () => {
   const counted = files.filter(({ path }) => !path.endsWith('.map'))
   const size = counted.reduce((sum, file) => sum + file.size, 0)
-  assert.ok(counted.length > 40 && size < 424 * 1_024, `${size} bytes`)
+  assert.ok(counted.length > 40 && size < 448 * 1_024, `${size} bytes`)
 })
 
 test('a build and `npm pack` ship only code, types, maps, the README and the licence', async () => {
