@@ -19,9 +19,8 @@ const versionOf = async (projectId: string): Promise<number> =>
 
 test('without features the statement has no extra join, and no condition but those of features', () => {
   const { changes, snapshotPage } = harness.deps.policy.statements
-  const needed = [isOfSuspendedSql, hasNetworksSql, 'k.imported_at is not null'].map(
-    one => `and not coalesce(${one}, false)`,
-  )
+  const facts = [isOfSuspendedSql, hasNetworksSql, 'k.imported_at is not null']
+  const needed = facts.map(one => `and not coalesce(${one}, false)`)
   const more = /tenants t\b|tenant_id from policy_tenants|k\.name|k\.meta|and not (?!k\.is_revoked)/
   for (const { text } of [changes([]), snapshotPage([], false), snapshotPage([], true)]) {
     for (const one of needed) assert.ok(text.includes(one), one)
