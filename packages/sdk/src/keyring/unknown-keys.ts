@@ -77,7 +77,12 @@ export class UnknownKeys implements AsksVendor {
     if (flight === undefined) return busy
     if (!(await this.#within(CHECK_MS, flight.checked))) return refusal
     const outcome = await flight.outcome
-    if (outcome === 'arrived') return judge(key, requirements)
+    if (outcome === 'arrived') {
+      const verdict = judge(key, requirements)
+      // The feed has it elsewhere than its text says: no check or import would change that.
+      if (verdict.code === 'unknown_key') this.#remember(digest, 'refused', REFUSED_MS)
+      return verdict
+    }
     return outcome === 'refused' ? refusal : away
   }
 

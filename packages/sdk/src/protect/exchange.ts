@@ -46,9 +46,16 @@ export class Exchange {
   isHeldByLimit = false
   /** Whether `idempotent` must not keep the answer: a refusal, after which a retry may pass, or an embed token. */
   isUnkept = false
-  /** Whether the gate refuses nothing, nor may what stands behind it. */
-  isShadow = false
+  /** Whether a gate in shadow has judged the request. */
+  hasShadow = false
+  /** What the last gate that refuses has let pass; undefined: there was none. */
+  enforced: { readonly key: Valid | undefined } | undefined
   readonly #counted = new Set<Pick<UsageReporter, 'count'>>()
+
+  /** Whether what stands behind the gates may refuse nothing: all of them are in shadow. */
+  get isShadow(): boolean {
+    return this.hasShadow && this.enforced === undefined
+  }
 
   /** Whether a gate let the request pass without a key. */
   get isAnonymous(): boolean {

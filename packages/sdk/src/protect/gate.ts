@@ -116,24 +116,42 @@ export class Gate<Request = unknown> {
     }
   }
 
-  async admit({
-    exchange,
-    rawHeaders,
-    request,
-    peer,
-    route: { scopes = [], cost, optional } = {},
-    claims = false,
-    counted = atOnce,
-    answered = atOnce,
-  }: Asked<Request>): Promise<Admission> {
+  /** A gate in shadow changes nothing of what a gate that refuses has found, in whichever order they stand. */
+  async admit(asked: Asked<Request>): Promise<Admission> {
+    const { exchange } = asked
+    const isShadow = gatePartsOf(this.#keyring.verify).shadow !== undefined
+    const { enforced, passage, limitHeaders } = exchange
+    exchange.hasShadow ||= isShadow
+    const admission = await this.#judge(asked, isShadow)
+    if (!isShadow) {
+      if (admission.refusal === undefined) exchange.enforced = { key: admission.key }
+      return admission
+    }
+    if (enforced === undefined || admission.refusal !== undefined) return admission
+    exchange.passage = passage
+    exchange.limitHeaders = limitHeaders
+    return { ...admission, key: enforced.key }
+  }
+
+  async #judge(
+    {
+      exchange,
+      rawHeaders,
+      request,
+      peer,
+      route: { scopes = [], cost, optional } = {},
+      claims = false,
+      counted = atOnce,
+      answered = atOnce,
+    }: Asked<Request>,
+    isShadow: boolean,
+  ): Promise<Admission> {
     const settings = this.#settings
     const required = [...settings.scopes, ...readScopes(scopes)]
     const { key: presented, fault } = await this.#credential(rawHeaders, request)
     const keyring = this.#keyring
     const ours = countedBy(keyring.verify)
     const counts = ours === undefined ? undefined : this.#refusals
-    const isShadow = gatePartsOf(keyring.verify).shadow !== undefined
-    exchange.isShadow = isShadow
     const listeners = isShadow ? { onVerdict: settings.onVerdict } : settings
     const passage = openPassage(exchange, request, listeners, { counts, presented })
     // A route that demands something of a key demands a key, also where the key is optional.

@@ -109,3 +109,27 @@ test('compare counts where an old check and the keyring disagree, by cause', () 
     acceptedHere: 1,
   })
 })
+
+test('a gate in shadow takes nothing from one that refuses, in either order', async () => {
+  const strict = createTestKeyrail()
+  const trial = shadowed()
+  const app = new Hono<KeyrailEnv>()
+  const orders = { '/before': [trial, strict], '/behind': [strict, trial] }
+  for (const [path, keyrails] of Object.entries(orders)) {
+    for (const keyrail of keyrails) app.use(path, requireKey(keyrail))
+    app.get(path, requireScope('admin'), c => c.text(c.get('apiKey').keyId))
+  }
+  const admin = strict.issue({ scopes: ['admin'] })
+  const other = strict.issue({ scopes: ['read'] })
+  const ask = async (path: string, key?: string) => {
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+    const response = await app.request(path, { headers })
+    return response.status === 200 ? await response.text() : response.status
+  }
+  for (const path of Object.keys(orders))
+    assert.deepEqual(
+      [await ask(path), await ask(path, other.key), await ask(path, admin.key)],
+      [401, 403, admin.keyId],
+      path,
+    )
+})

@@ -17,7 +17,8 @@ export class Shadow {
   readonly #refusedHere = new Map<RefusalCode, number>()
 
   compare(verdict: Verdict, accepted: boolean): void {
-    if (verdict.valid === accepted) this.#agreed++
+    // Programs without types may hand over what their check found.
+    if (verdict.valid === Boolean(accepted)) this.#agreed++
     else if (verdict.valid) this.#acceptedHere++
     else this.#refusedHere.set(verdict.code, (this.#refusedHere.get(verdict.code) ?? 0) + 1)
   }
