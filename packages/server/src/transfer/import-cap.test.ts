@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { openImport } from '../../test/importing.ts'
@@ -26,6 +27,16 @@ test('concurrent imports make keys exactly up to the cap', async () => {
     answers.reduce((sum, { created }) => sum + created, 0),
     3,
   )
+})
+
+test('a row counts for the cap also behind an invalid one with its digest', async () => {
+  const vendor = await makeVendor(harness)
+  const { answer, row } = openImport(harness, vendor)
+  await answer([row(), row(), row()])
+  const last = row()
+  const rows = [{ ...last, tenant_id: randomUUID() }, last]
+  const { created, invalid } = await answer(rows)
+  assert.deepEqual([created, invalid], [0, 2])
 })
 
 test('an imported key counts for the next key that is made', async () => {

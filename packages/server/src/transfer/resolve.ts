@@ -65,7 +65,8 @@ export async function resolveRows(
     : await completeTenants(deps, tx, order, reads.filter(becomesKey), tenants)
   const living = known.filter(tenant => !tenant.is_deleted)
   const place = { project_id: order.project.id, env: order.env }
-  const added = countAdded(reads.filter(becomesKey), living)
+  // Of rows with one digest the first may be invalid, so each of them may become the key.
+  const added = countAdded(reads.filter(isFree), living)
   const counts = await countAll(deps, tx, order, place, added)
   // A call that held the caps before may have made the same keys: these count no more.
   const now = order.isDry ? keys : await findKeysByDigest(tx, digests)
