@@ -36,7 +36,8 @@ const moved: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 }
 /** Files of formats that a page names and has no command for. */
 const alike = { 'unkey-table.csv': 'unkey', 'kong-admin.ndjson': 'kong', 'aws.csv': 'aws' } as const
-const movedAlike = { table: 'org_table', admin: '84a73fb8-50fc-44a7-a4d5-aa17728ee83f', aws: 'org_aws' }
+const admin = '84a73fb8-50fc-44a7-a4d5-aa17728ee83f'
+const movedAlike = { table: 'org_table', admin, ttl: admin, aws: 'org_aws' }
 
 /** A service with a workspace and an empty project. */
 async function startService() {

@@ -40,6 +40,9 @@ interface Settling {
 
 /** The part of the SDK's admin client that these commands use. */
 export interface KeysApi {
+  readonly workspace: {
+    get(options: Patience): Promise<{ id: string }>
+  }
   readonly keys: {
     explain(id: string, query: KeyExplainQuery): Promise<Given<KeyExplanation>>
     explainText(body: KeyExplain): Promise<Given<KeyExplanation>>

@@ -5,6 +5,7 @@ import { CommandFailed } from '../failure.ts'
 import { inform, print } from '../output.ts'
 import { type Environment, type KeysApi, openKeysApi, patientRetries, readEnv, readProject } from './api.ts'
 import { readLines } from './lines.ts'
+import { locked } from './lock.ts'
 import { namedForFile } from './names.ts'
 import { replaceFile } from './replace-file.ts'
 import { unlessStopped, untilSignal } from './stop-signals.ts'
@@ -29,14 +30,20 @@ export async function exportKeys(env: Environment, named: string, flags: ExportF
     ...(flags.project !== undefined && { projectId: readProject('--project', flags.project) }),
     ...(flags.env !== undefined && { env: readEnv('--env', flags.env) }),
   }
-  if (await exists(path)) throw new CommandFailed(`${path} exists.`)
-  const { keys } = await openKeysApi(env)
-  const partial = `${path}.partial`
-  const begun = await begin(partial, nameOf(env, query))
-  if (begun.cursor !== null) inform(`Goes on behind key ${begun.count}.`)
-  const count = await untilSignal(stop => writeKeys(keys, partial, query, begun, stop))
-  await rename(partial, path)
-  await rm(markOf(partial), { force: true })
+  const api = await openKeysApi(env)
+  const count = await locked(path, async () => {
+    if (await exists(path)) throw new CommandFailed(`${path} exists.`)
+    const partial = `${path}.partial`
+    const written = await untilSignal(async stop => {
+      const { id } = await api.workspace.get({ maxRetries: patientRetries, signal: stop })
+      const begun = await begin(partial, nameOf(env, id, query))
+      if (begun.cursor !== null) inform(`Goes on behind key ${begun.count}.`)
+      return await writeKeys(api.keys, partial, query, begun, stop)
+    })
+    await rename(partial, path)
+    await rm(markOf(partial), { force: true })
+    return written
+  })
   print(`${count} keys are in ${path}. It has digests, and no key: keep it as you keep a backup.`)
 }
 
@@ -84,10 +91,12 @@ async function writeKeys(
   return count
 }
 
-/** What an export is of: the service and which keys. Another one must not go on in its file. */
-const nameOf = ({ KEYRAIL_URL }: Environment, query: Query): string =>
+/** What an export is of: the service, the workspace and which keys. Another one must not go on in its file. */
+const nameOf = ({ KEYRAIL_URL = '' }: Environment, workspaceId: string, query: Query): string =>
   createHash('sha256')
-    .update(JSON.stringify([KEYRAIL_URL, query.projectId ?? null, query.env ?? null]))
+    .update(
+      JSON.stringify([new URL(KEYRAIL_URL).origin, workspaceId, query.projectId ?? null, query.env ?? null]),
+    )
     .digest('hex')
 
 const markOf = (partial: string): string => `${partial}.of`

@@ -1,7 +1,8 @@
 /**
  * Commands on the keys of a workspace, by the API: `api.ts` opens it, `explain.ts` says why a key is accepted or refused,
  * `settle.ts` revokes, pauses and resumes one, `import/` brings keys from elsewhere, and `export.ts` writes all keys into a file.
- * Both of these read `lines.ts`, name members with `names.ts`, keep their place with `replace-file.ts` and stop by `stop-signals.ts`.
+ * Both of these read `lines.ts`, name members with `names.ts`, keep their place with `replace-file.ts`, keep others out with `lock.ts`
+ * and stop by `stop-signals.ts`.
  */
 
 import type { Command } from 'commander'
@@ -65,7 +66,7 @@ function addMoving(keys: Command, env: Environment): void {
     .option('--format <format>', 'what wrote the file', 'keyrail')
     .option('--from <id>', 'of an export with several projects, the one whose keys to import')
     .option('--create-tenants', 'create tenants that the file names and that do not exist')
-    .option('--dry-run', 'only try all rows')
+    .option('--dry-run', 'only try all rows; fails if rows would fail')
     .option('--yes', 'import after the trial without a question')
     .option('--skip-invalid', 'import the other rows if some would fail')
     .option('--failed <file>', 'where rows that fail are written; by default beside the file')

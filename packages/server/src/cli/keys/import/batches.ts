@@ -31,7 +31,10 @@ export async function* readBatches(
   let items: Item[] = []
   let records = 0
   let bytes = 0
-  for await (const read of readRecords(path, format.records)) {
+  const onMore = () => {
+    place.goesOn = true
+  }
+  for await (const read of readRecords(path, format, onMore)) {
     records += 1
     if (records <= skipped) continue
     const item = 'fault' in read ? refused(records, read.fault) : itemOf(records, read.record, format, place)

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
 import { CommandFailed } from '../../failure.ts'
 import type { Failed } from './send.ts'
@@ -15,12 +16,11 @@ export interface FailedRows {
  * @throws {CommandFailed} if it lacks what the earlier run has written
  */
 export async function openFailedRows(path: string, bytes: number): Promise<FailedRows> {
-  if (bytes > 0 && ((await sizeOf(path)) ?? 0) < bytes)
+  if (bytes > 0 && ((await fileAt(path))?.size ?? 0) < bytes)
     throw new CommandFailed(
       `${path} is missing, or is shorter than it was: it has the rows of this import that failed. Bring it back.`,
     )
-  const file = await open(path, bytes === 0 ? 'w' : 'r+', 0o600)
-  await file.chmod(0o600)
+  const file = await openFile(path, bytes === 0 ? 'w' : 'r+')
   await file.truncate(bytes)
   let end = bytes
   return {
@@ -41,13 +41,46 @@ export async function openFailedRows(path: string, bytes: number): Promise<Faile
   }
 }
 
-/** @throws {CommandFailed} if a file has rows of another import, which somebody may be correcting */
-export async function refuseFailedRows(path: string): Promise<void> {
-  if (((await sizeOf(path)) ?? 0) > 0)
+/**
+ * Finds out whether rows that fail can be written, before anything else is done.
+ * @param isDry then nothing is made
+ * @returns whether it made the file, which is empty
+ * @throws {CommandFailed} if it is no file, or has rows of another import, which somebody may be correcting
+ */
+export async function prepareFailedRows(path: string, isDry: boolean): Promise<boolean> {
+  const found = await fileAt(path)
+  if (isDry) return false
+  if ((found?.size ?? 0) > 0)
     throw new CommandFailed(
       `${path} has rows of an earlier import that failed. Import it, move it, or name another file with --failed.`,
     )
+  await (await openFile(path, 'a')).close()
+  return found === null
 }
 
-const sizeOf = async (path: string): Promise<number | null> =>
-  (await stat(path).catch(() => null))?.size ?? null
+/** Null: there is none. @throws {CommandFailed} for a folder or a device */
+async function fileAt(path: string): Promise<Stats | null> {
+  const found = await stat(path).catch(() => null)
+  if (found !== null && !found.isFile()) throw notFile(path)
+  return found
+}
+
+const notFile = (path: string): CommandFailed =>
+  new CommandFailed(
+    `${path} is no regular file: rows that fail cannot be written there. Name one with --failed.`,
+  )
+
+async function openFile(path: string, flags: 'a' | 'w' | 'r+') {
+  // A pipe would wait for its reader.
+  await fileAt(path)
+  const file = await open(path, flags, 0o600).catch((error: Error) => {
+    throw new CommandFailed(`${path} cannot be written, for rows that fail: ${error.message}`)
+  })
+  // What stands there since must not be changed.
+  if (!(await file.stat()).isFile()) {
+    await file.close()
+    throw notFile(path)
+  }
+  await file.chmod(0o600)
+  return file
+}

@@ -11,7 +11,13 @@ import type { ImportRow } from './rows.ts'
 const folder = join(import.meta.dirname, '../../../../test/imports')
 const now = Date.parse('2026-01-01T00:00:00Z')
 
-const place = (env: 'live' | 'test' = 'live', from: string | null = null) => ({ now, env, from, seen: null })
+const place = (env: 'live' | 'test' = 'live', from: string | null = null) => ({
+  now,
+  env,
+  from,
+  listedAt: now - 86_400_000,
+  seen: null,
+})
 
 async function itemsOf(file: string, format: FormatName, to = place()): Promise<Item[]> {
   const items: Item[] = []
@@ -117,7 +123,7 @@ test('a dump of Kong, and credentials of its API', async () => {
     ],
   )
   assert.deepEqual(await faultsOf('kong.json', 'kong'), [], 'a consumer without keys is none')
-  const [row] = await rowsOf('kong-admin.ndjson', 'kong')
+  const [row, brief] = await rowsOf('kong-admin.ndjson', 'kong')
   assert.deepEqual(row, {
     external_id: '84a73fb8-50fc-44a7-a4d5-aa17728ee83f',
     digest: hexOf('admin'),
@@ -125,6 +131,7 @@ test('a dump of Kong, and credentials of its API', async () => {
     source_id: 'a1',
     created_at: '2024-01-15T10:00:00.000Z',
   })
+  assert.equal(brief?.expires_at, '2026-01-30T00:00:00.000Z', '30 days after the listing')
 })
 
 test('the CSV and the JSON of API Gateway, and a table of plain keys', async () => {
@@ -258,8 +265,8 @@ test('what is wrong with a file is said, and never with a value of it', async ()
 
 test('a document of one long line is read as one, and a line that is too long as a fault', async () => {
   const row = (name: string) => ({ digest: hexOf(name), external_id: 'org_1', name: 'n'.repeat(200) })
-  const many = Array.from({ length: 4_000 }, (_, at) => row(`key${at}`))
-  assert.equal((await written(JSON.stringify({ data: many }))).length, 4_000)
+  const many = Array.from({ length: 4_000 }, (_, at) => ({ name: `org_${at}`, key: keyOf('n'.repeat(200)) }))
+  assert.equal((await written(JSON.stringify({ items: many }), 'aws')).length, 4_000)
   const long = JSON.stringify({ ...row('long'), meta: { note: 'x'.repeat(1_048_576) } })
   const items = await written([JSON.stringify(row('a\u2028b')), long, JSON.stringify(row('c'))].join('\r\n'))
   assert.deepEqual(

@@ -1,7 +1,6 @@
-import { readDigest } from './own-format.ts'
+import { isDigest, readDigest } from './own-format.ts'
 import {
   digestOf,
-  endOf,
   type ImportRow,
   isObject,
   type Json,
@@ -15,14 +14,14 @@ import {
   rowOf,
   shownOf,
   textOf,
-  timeOf,
 } from './rows.ts'
+import { endOf, timeOf } from './times.ts'
 
 /** What other systems write, a function each, from one record to one row. Keys in plain text are hashed here. */
 
 /** The keys of `POST /v2/apis.listKeys` of Unkey, decrypted, or rows of its table `keys`. */
 export function unkeyRow(record: unknown, { now }: Place): ImportRow {
-  const key = objectOf(record)
+  const key = withoutNulls(objectOf(record))
   leaveOutEnded(key)
   const plain = textOf(key.plaintext ?? key.key)
   const hash = textOf(key.hash)
@@ -47,14 +46,25 @@ export function unkeyRow(record: unknown, { now }: Place): ImportRow {
   })
 }
 
-/** Rows of the table `apikey` of better-auth: `key` is the SHA-256 of the whole key, in base64url. */
+/** MySQL writes an absent value as `NULL` or `\\N`. */
+const withoutNulls = (row: Json): Json =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== 'NULL' && value !== '\\N'))
+
+/** Unkey says whether another page follows. */
+export const unkeyGoesOn = ({ pagination }: Json): boolean =>
+  isObject(pagination) && pagination.hasMore === true
+
+/** Rows of the table `apikey` of better-auth: `key` is the SHA-256 of the whole key, in base64url, or the key itself. */
 export function betterAuthRow(record: unknown, { now }: Place): ImportRow {
   const key = objectOf(record)
   leaveOutEnded(key)
   const customer = key.referenceId ?? key.userId ?? key.reference_id ?? key.user_id
   return rowOf({
     external_id: () => needed(textOf(customer), 'userId'),
-    digest: () => readDigest(needed(textOf(key.key), 'key'), 'key'),
+    digest() {
+      const text = needed(textOf(key.key), 'key')
+      return isPlain(text, textOf(key.start)) ? digestOf(text, 'key') : readDigest(text, 'key')
+    },
     display_prefix: () => shownOf(textOf(key.start) ?? textOf(key.prefix)),
     source_id: () => textOf(key.id),
     name: () => textOf(key.name),
@@ -64,6 +74,10 @@ export function betterAuthRow(record: unknown, { now }: Place): ImportRow {
     created_at: () => timeOf(key.createdAt ?? key.created_at, 'createdAt'),
   })
 }
+
+/** A key that was not hashed begins with its own start. A digest may do so by chance, if the start is short. */
+const isPlain = (key: string, start: string | undefined): boolean =>
+  start !== undefined && key.startsWith(start) && (start.length > 3 || !isDigest(key))
 
 /** `{ "files": ["read", "write"] }` is `files:read` and `files:write`. */
 function scopesOf(permissions: Json | undefined): string[] | undefined {
@@ -98,16 +112,26 @@ export function zuploRow(record: unknown, { now }: Place): ImportRow {
   })
 }
 
-/** Kong: a consumer of a `deck` dump with its credentials, or one credential of `GET /key-auths`. */
-export const kongRecords = (record: Json): readonly unknown[] =>
-  // A consumer without a key has other credentials, or none.
-  ofConsumer(record, 'keyauth_credentials', 'key' in record ? [record] : [])
+/** Zuplo says how many consumers there are. */
+export const zuploGoesOn = ({ data, offset = 0, total }: Json): boolean =>
+  Array.isArray(data) && Number(offset) + data.length < Number(total)
 
-export function kongRow(record: unknown, { now }: Place): ImportRow {
+/** Kong: a consumer with its credentials, or one credential of `GET /key-auths`. */
+export const kongRecords = (record: Json): readonly unknown[] =>
+  ofConsumer(record, 'keyauth_credentials', [record])
+
+/** A consumer of a `deck` dump. One without a key has other credentials, or none. */
+export const kongConsumers = (consumer: Json): readonly unknown[] =>
+  ofConsumer(consumer, 'keyauth_credentials', [])
+
+/** Kong names the next page. */
+export const kongGoesOn = ({ next, offset }: Json): boolean =>
+  (next ?? null) !== null || (offset ?? null) !== null
+
+export function kongRow(record: unknown, { now, listedAt }: Place): ImportRow {
   const key = objectOf(record)
   const consumer = isObject(key.consumer) ? key.consumer : {}
   const plain = textOf(key.key)
-  const made = () => timeOf(key.created_at, 'created_at')
   return rowOf({
     external_id: () =>
       needed(
@@ -117,15 +141,17 @@ export function kongRow(record: unknown, { now }: Place): ImportRow {
     digest: () => digestOf(plain, 'key'),
     display_prefix: () => prefixOf(plain),
     source_id: () => textOf(key.id),
-    expires_at() {
-      const ttl = Number(key.ttl ?? 0)
-      if (ttl === 0) return undefined
-      const at = made()
-      if (!(ttl > 0) || at === undefined) throw new RowFault('ttl is no number of seconds after created_at')
-      return endOf(Date.parse(at) + ttl * 1_000, 'ttl', now)
-    },
-    created_at: made,
+    expires_at: () => endOf(remainingEnd(key.ttl, listedAt), 'ttl', now),
+    created_at: () => timeOf(key.created_at, 'created_at'),
   })
+}
+
+/** Kong lists the seconds that a key has left. */
+function remainingEnd(ttl: unknown, listedAt: number): number | undefined {
+  const text = textOf(ttl)
+  if (text === undefined || text === '0') return undefined
+  if (!/^\d{1,12}$/.test(text)) throw new RowFault('ttl is no number of seconds')
+  return listedAt + Number(text) * 1_000
 }
 
 /** The keys of a consumer, each with the consumer that it is of. */
@@ -164,6 +190,9 @@ function describedOf(columns: ReadonlyMap<string, unknown>): Json | undefined {
   return { ...(description && { description }), ...(plans && { usage_plans: plans.split(',') }) }
 }
 
+/** API Gateway, and its command line, say where the next page begins. */
+export const awsGoesOn = ({ position, NextToken }: Json): boolean => (position ?? NextToken ?? null) !== null
+
 const plainColumns = ['key', 'external_id', 'tenant_id', 'name']
 
 /** A table with the columns `key` and `external_id` or `tenant_id`, and perhaps `name`. */
@@ -184,6 +213,7 @@ export function plainRow(record: unknown): ImportRow {
 
 /** @throws {LeftOut} for a key that its system refuses */
 function leaveOutEnded({ enabled, deleted_at_m, deletedAt }: Json): void {
-  if (/^(?:false|f|0)$/i.test(String(enabled))) throw new LeftOut('ended', 'the key is disabled')
-  if (textOf(deleted_at_m ?? deletedAt) !== undefined) throw new LeftOut('ended', 'the key is deleted')
+  if (/^(?:false|f|0)$/i.test(String(enabled).trim())) throw new LeftOut('ended', 'the key is disabled')
+  if (!/^(?:|0|null|undefined|false)$/i.test(String(deleted_at_m ?? deletedAt).trim()))
+    throw new LeftOut('ended', 'the key is deleted')
 }

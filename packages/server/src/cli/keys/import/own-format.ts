@@ -10,11 +10,13 @@ import {
   RowFault,
   rowOf,
   textOf,
-  timeOf,
 } from './rows.ts'
+import { timeOf } from './times.ts'
 
 /** SHA-256 in hex, base64 or base64url, perhaps behind a name, as in `sha256:…`, `sha256$…`, `\x…` and `0x…`. */
 const digestForm = /^(?:sha-?256[:$=]|\\x|0x|\{sha256\})?([A-Za-z0-9+/_-]{43}=?|[0-9a-fA-F]{64})$/i
+
+export const isDigest = (value: string): boolean => digestForm.test(value)
 
 /** @throws {RowFault} for another hash, which no look-up can find */
 export function readDigest(value: string, member: string): string {
@@ -66,6 +68,8 @@ export function ownRow(record: unknown, place: Place): ImportRow {
 /** An export has keys of both environments, and may have several projects. */
 function leaveOutOthers(given: Readonly<Record<string, unknown>>, place: Place): void {
   const env = textOf(given.env)
+  if (env !== undefined && env !== 'live' && env !== 'test')
+    throw new RowFault('env is neither live nor test')
   if (env !== undefined && env !== place.env)
     throw new LeftOut('others', 'the key is of the other environment')
   const project = textOf(given.project_id)?.toLowerCase()
@@ -83,6 +87,7 @@ function limitsOf(value: unknown): unknown[] | undefined {
 }
 
 function listOf(value: unknown): string[] | undefined {
+  // A member of a list that is no text is refused by the service.
   if (Array.isArray(value)) return value as string[]
   const text = textOf(value)
   return text?.split(/[\s,]+/).filter(part => part !== '')

@@ -9,6 +9,8 @@ export interface Progress {
   created: number
   /** Keys that were there already. */
   existing: number
+  /** New or existing keys that servers refuse for a reason that their rows do not have. */
+  inactive: number
   /** Keys that no longer work in their own system. */
   ended: number
   /** Keys of another environment or project. */
@@ -24,6 +26,7 @@ const numbers = [
   'records',
   'created',
   'existing',
+  'inactive',
   'ended',
   'others',
   'failed',

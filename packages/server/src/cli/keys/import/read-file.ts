@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { open, readFile, stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { CommandFailed } from '../../failure.ts'
 import { lineBytesMax, readLines } from '../lines.ts'
@@ -14,37 +15,68 @@ type Kind = 'csv' | 'lines' | 'document'
 export type Read = { readonly record: unknown } | { readonly fault: string }
 type Unfold = (record: Json) => readonly unknown[]
 
+/** Where a format has its records. */
+export interface Shape {
+  /** The lists of answers and dumps by their names, each with the records in one of its members. */
+  readonly lists?: Readonly<Record<string, Unfold>>
+  /** The records in one that stands in no such list, if there are several. */
+  readonly records?: Unfold
+  /** Whether a page says that another one follows. */
+  readonly goesOn?: (page: Json) => boolean
+}
+
+/** Called at the end of a file whose last page says that another one follows. */
+type OnMore = () => void
+
 /**
  * The records of a file, in their order, which is the same each time.
- * @param unfold the records in one of a document or a line
  * @throws {CommandFailed} if it cannot be read, or is an export that is not whole
  */
-export async function* readRecords(path: string, unfold: Unfold = record => [record]): AsyncGenerator<Read> {
+export async function* readRecords(path: string, shape: Shape = {}, onMore?: OnMore): AsyncGenerator<Read> {
+  try {
+    yield* recordsOf(path, shape, onMore)
+  } catch (error) {
+    if (error instanceof CommandFailed || (error as NodeJS.ErrnoException).code === undefined) throw error
+    throw unreadable(path, error)
+  }
+}
+
+export const unreadable = (path: string, error: unknown): CommandFailed =>
+  new CommandFailed(`${path} cannot be read: ${(error as Error).message}`)
+
+async function* recordsOf(path: string, shape: Shape, onMore?: OnMore): AsyncGenerator<Read> {
   const kind = await kindOf(path)
   const records = kind === 'csv' ? csvOf(path) : kind === 'lines' ? linesOf(path) : documentOf(path)
   let exported = 0
   let isEnded = false
+  let last: unknown
   for await (const read of records) {
     if (isEnded) throw new CommandFailed(`${path} goes on behind the last line of an export.`)
-    const object = 'record' in read && isObject(read.record) ? read.record.object : undefined
+    last = 'record' in read ? read.record : undefined
+    const object = isObject(last) ? last.object : undefined
     if (object === 'exported_key') exported += 1
     if (object === 'export_end') {
       isEnded = true
-      if ('record' in read && (read.record as Json).count !== exported)
+      if ((last as Json).count !== exported)
         throw new CommandFailed(`${path} lacks keys: its last line says another number than it has.`)
     } else if ('fault' in read) yield read
-    else for (const record of itemsOf(read.record, unfold)) yield { record }
+    else for (const record of itemsOf(read.record, shape)) yield { record }
   }
   if (exported > 0 && !isEnded)
     throw new CommandFailed(`${path} is an export that is not whole: it lacks its last line, export_end.`)
+  const page = Array.isArray(last) ? last.at(-1) : last
+  if (isObject(page) && shape.goesOn?.(page)) onMore?.()
 }
 
-/** Answers of APIs have their records in `data` or `items`, and dumps of Kong in `consumers`. */
-function itemsOf(value: unknown, unfold: Unfold): readonly unknown[] {
-  if (Array.isArray(value)) return value.flatMap(item => itemsOf(item, unfold))
+/** The records in what stands in a file: of its lists, if the format has such, or itself. */
+function itemsOf(value: unknown, shape: Shape): readonly unknown[] {
+  if (Array.isArray(value)) return value.flatMap(item => itemsOf(item, shape))
   if (!isObject(value)) return [value]
-  const inner = value.data ?? value.items ?? value.consumers
-  return Array.isArray(inner) ? itemsOf(inner, unfold) : unfold(value)
+  const lists = Object.entries(shape.lists ?? {}).filter(([name]) => Array.isArray(value[name]))
+  if (lists.length === 0) return shape.records?.(value) ?? [value]
+  return lists.flatMap(([name, unfold]) =>
+    (value[name] as unknown[]).flatMap(item => (isObject(item) ? unfold(item) : [item])),
+  )
 }
 
 async function kindOf(path: string): Promise<Kind> {
@@ -63,16 +95,22 @@ async function head(path: string): Promise<string> {
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(lineBytesMax + 16) })
     return withoutMark(buffer.toString('utf8', 0, bytesRead))
   } catch (error) {
-    throw new CommandFailed(`${path} cannot be read: ${(error as Error).message}`)
+    throw unreadable(path, error)
   }
 }
 
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 
 async function* csvOf(path: string): AsyncGenerator<Read> {
-  const rows = createReadStream(path).pipe(
-    parse({ columns: true, bom: true, skip_empty_lines: true, trim: true, max_record_size: lineBytesMax }),
-  )
+  const rows = parse({
+    columns: (names: string[]) => eachOnce(path, names),
+    bom: true,
+    skip_empty_lines: true,
+    trim: true,
+    max_record_size: lineBytesMax,
+  })
+  // The fault of the file ends the parser, whose reader gets it.
+  pipeline(createReadStream(path), rows, () => {})
   try {
     for await (const record of rows) yield { record }
   } catch (error) {
@@ -81,6 +119,15 @@ async function* csvOf(path: string): AsyncGenerator<Read> {
     const where = typeof error.lines === 'number' ? ` near line ${error.lines}` : ''
     throw new CommandFailed(`${path} is no CSV with a line of column names: ${error.code}${where}.`)
   }
+}
+
+/** @throws {CommandFailed} without the name: a table without a line of names has keys there */
+function eachOnce(path: string, names: string[]): string[] {
+  const lower = names.map(name => name.toLowerCase())
+  const second = lower.findIndex((name, at) => lower.indexOf(name) !== at)
+  if (second < 0) return names
+  const first = lower.indexOf(lower[second] ?? '')
+  throw new CommandFailed(`${path}: the columns ${first + 1} and ${second + 1} have the same name.`)
 }
 
 async function* linesOf(path: string): AsyncGenerator<Read> {

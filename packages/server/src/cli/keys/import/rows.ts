@@ -54,8 +54,12 @@ export interface Place {
   readonly env: 'live' | 'test'
   /** Of an export, the project whose keys are taken. Null: it has one alone. */
   readonly from: string | null
+  /** When the file was written, in milliseconds: times that a listing counts from now are counted from there. */
+  readonly listedAt: number
   /** The one project that an export has had so far. */
   seen: string | null
+  /** Whether the last page of the file says that others follow. */
+  goesOn?: boolean
 }
 
 type Readers = { readonly [Name in keyof ImportRow]?: () => ImportRow[Name] | undefined }
@@ -91,10 +95,16 @@ export function objectOf(value: unknown): Json {
   return value
 }
 
-/** A text, trimmed; undefined for an absent, null or empty one. Numbers are ids that a database wrote without quotes. */
+/**
+ * A text, trimmed; undefined for an absent, null or empty one. Numbers are ids that a database wrote without quotes.
+ * @throws {RowFault} if it is anything else, or a number that JSON does not keep as it was written
+ */
 export function textOf(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value)
-  if (typeof value !== 'string') return undefined
+  if (value === undefined || value === null) return undefined
+  if (Number.isSafeInteger(value)) return String(value)
+  if (typeof value === 'number')
+    throw new RowFault('a number loses digits when it is read: write it in quotes')
+  if (typeof value !== 'string') throw new RowFault('a text is needed where something else stands')
   const text = value.trim()
   return text === '' ? undefined : text
 }
@@ -103,33 +113,6 @@ export function textOf(value: unknown): string | undefined {
 export function needed(value: string | undefined, member: string): string {
   if (value === undefined) throw new RowFault(`${member} is missing`)
   return value
-}
-
-/**
- * A time as the service takes it. Numbers are milliseconds, or seconds before the year 5138; texts are ISO 8601 or what a database
- * writes, which is UTC without a zone.
- * @throws {RowFault} naming the member
- */
-export function timeOf(value: unknown, member: string): string | undefined {
-  if (value === undefined || value === null || value === '') return undefined
-  const number = typeof value === 'number' ? value : /^\d{9,14}$/.test(String(value)) ? Number(value) : null
-  const text = String(value).trim()
-  const zoned = /(?:[zZ]|[+-]\d{2}(?::?\d{2})?)$/.test(text) ? text : `${text}Z`
-  const at =
-    number === null
-      ? Date.parse(zoned.replace(/^(\d{4}-\d{2}-\d{2}) /, '$1T').replace(/([+-]\d{2})$/, '$1:00'))
-      : number < 100_000_000_000
-        ? number * 1_000
-        : number
-  if (Number.isNaN(at)) throw new RowFault(`${member} is not a time`)
-  return new Date(at).toISOString()
-}
-
-/** @throws {LeftOut} if the key has ended: it would be imported as expired */
-export function endOf(value: unknown, member: string, now: number): string | undefined {
-  const at = timeOf(value, member)
-  if (at !== undefined && Date.parse(at) <= now) throw new LeftOut('ended', `expired at ${at}`)
-  return at
 }
 
 /** What a server takes as an imported key. */
@@ -146,10 +129,10 @@ export function digestOf(key: string | undefined, member: string): string {
 export const prefixOf = (key: string | undefined): string | undefined =>
   shownOf(key?.slice(0, Math.min(8, Math.floor(key.length / 3))))
 
-/** The part of a key that its system shows. */
+/** The part of a key that its system shows; undefined if it has a character that no service takes there. */
 export function shownOf(text: string | undefined): string | undefined {
   const shown = text?.slice(0, importedPrefixMax)
-  return shown !== undefined && /^[!-~]+$/.test(shown) ? shown : undefined
+  return shown !== undefined && /^[!#-[\]-~]+$/.test(shown) ? shown : undefined
 }
 
 /** JSON in a column of a table; undefined for an empty one. @throws {RowFault} naming the member */
@@ -170,5 +153,13 @@ export function metaOf(value: unknown, member: string): Json | undefined {
   const inner = typeof meta === 'string' ? jsonOf(meta, member) : meta
   if (inner === undefined || inner === null) return undefined
   if (!isObject(inner)) throw new RowFault(`${member} is not an object`)
+  if (losesDigits(inner))
+    throw new RowFault(`a number in ${member} loses digits when it is read: write it in quotes`)
   return Object.keys(inner).length === 0 ? undefined : inner
+}
+
+/** Whether a value has a whole number that is too large to be kept. */
+function losesDigits(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(losesDigits)
 }

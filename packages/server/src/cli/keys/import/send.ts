@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { systemClock } from '../../../platform/clock.ts'
 import { CommandFailed } from '../../failure.ts'
 import { type Env, type KeysApi, patientRetries } from '../api.ts'
@@ -7,7 +8,7 @@ import { type Batch, readBatches } from './batches.ts'
 import { followProgress } from './follow.ts'
 import type { Format } from './formats.ts'
 import type { Progress } from './progress-file.ts'
-import type { Fault, ImportRow } from './rows.ts'
+import type { Fault, ImportRow, Place } from './rows.ts'
 
 export interface Order {
   readonly keys: KeysApi['keys']
@@ -33,7 +34,24 @@ export interface Failed {
 /** As many faults are shown. */
 const shownMost = 10
 
-const none: Counts = { records: 0, created: 0, existing: 0, ended: 0, others: 0, failed: 0 }
+export const noCounts: Counts = {
+  records: 0,
+  created: 0,
+  existing: 0,
+  inactive: 0,
+  ended: 0,
+  others: 0,
+  failed: 0,
+}
+
+/** What a run has come to. */
+export interface Sent {
+  readonly counts: Counts
+  /** The first faults, for people. */
+  readonly faults: string[]
+  /** Whether the file says that another page follows its last one. */
+  readonly goesOn: boolean
+}
 
 /**
  * Sends all rows of a file.
@@ -44,12 +62,18 @@ export async function sendAll(
   order: Order,
   begun: Progress | null,
   onAnswer: (counts: Counts, failed: readonly Failed[]) => Promise<void> = async () => {},
-): Promise<{ counts: Counts; faults: string[] }> {
-  const { records, created, existing, ended, others, failed } = begun ?? none
-  const counts = { records, created, existing, ended, others, failed }
+): Promise<Sent> {
+  const { records, created, existing, inactive, ended, others, failed } = begun ?? noCounts
+  const counts = { records, created, existing, inactive, ended, others, failed }
   const faults: string[] = []
   const shown = followProgress(order.dryRun ? 'Trying' : 'Importing', begun?.total ?? null)
-  const place = { now: systemClock.now(), env: order.env, from: order.from, seen: null }
+  const place: Place = {
+    now: systemClock.now(),
+    env: order.env,
+    from: order.from,
+    listedAt: (await stat(order.path)).mtimeMs,
+    seen: null,
+  }
   const stopped = () =>
     order.dryRun
       ? 'Nothing was imported.'
@@ -64,14 +88,14 @@ export async function sendAll(
   } finally {
     shown.end()
   }
-  return { counts, faults }
+  return { counts, faults, goesOn: place.goesOn === true }
 }
 
 /** Counts a batch once all of it is answered. */
 async function sendBatch(order: Order, { items, records }: Batch, counts: Counts): Promise<Failed[]> {
   const failed: Failed[] = []
   const rows: { record: number; row: ImportRow }[] = []
-  const added = { created: 0, existing: 0, ended: 0, others: 0 }
+  const added = { created: 0, existing: 0, inactive: 0, ended: 0, others: 0 }
   for (const item of items) {
     if ('row' in item) rows.push(item)
     else if ('leftOut' in item) added[item.leftOut] += 1
@@ -84,12 +108,13 @@ async function sendBatch(order: Order, { items, records }: Batch, counts: Counts
           order,
           rows.map(({ row }) => row),
         )
-  for (const [at, { status, errors = [] }] of answers.entries()) {
+  for (const [at, { status, active, errors = [] }] of answers.entries()) {
     const sent = rows[at]
     if (sent === undefined) break
     if (status === 'created') added.created += 1
     else if (status === 'exists') added.existing += 1
     else failed.push({ ...sent, errors })
+    if (active === false && !saysInactive(sent.row)) added.inactive += 1
   }
   for (const [name, more] of Object.entries(added)) counts[name as keyof typeof added] += more
   counts.failed += failed.length
@@ -97,8 +122,14 @@ async function sendBatch(order: Order, { items, records }: Batch, counts: Counts
   return failed.toSorted((a, b) => a.record - b.record)
 }
 
+/** Whether the row itself pauses its key, or says that it has expired. */
+const saysInactive = ({ disabled_at, expires_at }: ImportRow): boolean =>
+  disabled_at !== undefined || (expires_at !== undefined && Date.parse(expires_at) <= systemClock.now())
+
 interface Answer {
   readonly status: 'created' | 'exists' | 'invalid'
+  /** Whether servers accept the key. */
+  readonly active?: boolean
   readonly errors?: readonly Fault[]
 }
 
@@ -134,6 +165,12 @@ export const sayCounts = ({ records, created, existing, ended, others, failed }:
     ...(others > 0 ? [`${others} of another environment or project and left out`] : []),
     `${failed} failed`,
   ].join(', ')
+
+/** Null: servers accept all keys but those whose rows say otherwise. */
+export const sayInactive = ({ inactive }: Counts): string | null =>
+  inactive === 0
+    ? null
+    : `${inactive} of them are not active: the lifetime of keys in the project has passed, the customer is suspended, or the key was there and is revoked, paused or expired.`
 
 const sayFault = ({ record, errors }: Failed): string =>
   `record ${record}: ${errors.map(({ path, message }) => `${path}${path === '' ? '' : ': '}${message}`).join('; ')}`
