@@ -265,7 +265,7 @@ test('what is wrong with a file is said, and never with a value of it', async ()
 
 test('a document of one long line is read as one, and a line that is too long as a fault', async () => {
   const row = (name: string) => ({ digest: hexOf(name), external_id: 'org_1', name: 'n'.repeat(200) })
-  const many = Array.from({ length: 4_000 }, (_, at) => ({ name: `org_${at}`, key: keyOf('n'.repeat(200)) }))
+  const many = Array.from({ length: 4_000 }, (_, at) => ({ name: `org_${at}`, key: keyOf('n'.repeat(300)) }))
   assert.equal((await written(JSON.stringify({ items: many }), 'aws')).length, 4_000)
   const long = JSON.stringify({ ...row('long'), meta: { note: 'x'.repeat(1_048_576) } })
   const items = await written([JSON.stringify(row('a\u2028b')), long, JSON.stringify(row('c'))].join('\r\n'))
