@@ -35,7 +35,11 @@ export async function exportKeys(env: Environment, named: string, flags: ExportF
     if (await exists(path)) throw new CommandFailed(`${path} exists.`)
     const partial = `${path}.partial`
     const written = await untilSignal(async stop => {
-      const { id } = await api.workspace.get({ maxRetries: patientRetries, signal: stop })
+      const { id } = await unlessStopped(
+        stop,
+        () => 'Nothing was exported.',
+        () => api.workspace.get({ maxRetries: patientRetries, signal: stop }),
+      )
       const begun = await begin(partial, nameOf(env, id, query))
       if (begun.cursor !== null) inform(`Goes on behind key ${begun.count}.`)
       return await writeKeys(api.keys, partial, query, begun, stop)

@@ -29,7 +29,8 @@ export async function locked<T>(path: string, work: () => Promise<T>): Promise<T
 
 /** @returns whether nobody had it */
 async function take(at: string): Promise<boolean> {
-  const holder: Holder = { pid: process.pid, host: hostname(), started: await startOf(process.pid) }
+  const started = (await lookUp(process.pid))?.started ?? null
+  const holder: Holder = { pid: process.pid, host: hostname(), started }
   try {
     await writeFile(at, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
     return true
@@ -51,8 +52,9 @@ async function removeLeft(at: string): Promise<void> {
   )
   if (!isMoved) return
   const moved = await readHolder(away)
-  if (moved !== null && (await isAlive(moved))) await rename(away, at)
-  else await rm(away, { force: true })
+  // One that is not whole yet is new.
+  if (moved !== null && !(await isAlive(moved))) await rm(away, { force: true })
+  else await rename(away, at)
 }
 
 async function refusal(at: string): Promise<CommandFailed> {
@@ -65,7 +67,9 @@ async function refusal(at: string): Promise<CommandFailed> {
 async function readHolder(at: string): Promise<Holder | null> {
   try {
     const { pid, host, started } = JSON.parse(await readFile(at, 'utf8'))
-    return Number.isSafeInteger(pid) && pid > 0 && typeof host === 'string' ? { pid, host, started } : null
+    return Number.isSafeInteger(pid) && pid > 0 && typeof host === 'string'
+      ? { pid, host, started: started ?? null }
+      : null
   } catch {
     return null
   }
@@ -74,8 +78,9 @@ async function readHolder(at: string): Promise<Holder | null> {
 /** Whether the process lives, as far as this machine can tell. */
 async function isAlive({ pid, host, started }: Holder): Promise<boolean> {
   if (host !== hostname()) return true
+  const found = await lookUp(pid)
   // A number is given again: the time of the start tells the processes apart.
-  if (typeof started === 'string') return (await startOf(pid)) === started
+  if (found !== null) return !found.isEnded && found.started === started
   try {
     process.kill(pid, 0)
     return true
@@ -84,11 +89,11 @@ async function isAlive({ pid, host, started }: Holder): Promise<boolean> {
   }
 }
 
-/** When a process started, as Linux counts. Null: it has ended, or the system is another one. */
-async function startOf(pid: number): Promise<string | null> {
+/** When a process started, as Linux counts, and whether only its entry is left. Null: the system shows none. */
+async function lookUp(pid: number): Promise<{ started: string | null; isEnded: boolean } | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  if (text === null) return null
   // The name of the program stands in brackets, and may have any character.
-  const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ')
-  const isEnded = fields?.[0] === 'Z' || fields?.[0] === 'X'
-  return isEnded ? null : (fields?.[19] ?? null)
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return { started: fields[19] ?? null, isEnded: fields[0] === 'Z' || fields[0] === 'X' }
 }

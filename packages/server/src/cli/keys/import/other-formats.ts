@@ -46,7 +46,7 @@ export function unkeyRow(record: unknown, { now }: Place): ImportRow {
   })
 }
 
-/** MySQL writes an absent value as `NULL` or `\\N`. */
+/** MySQL writes an absent value as `NULL` or `\N`. */
 const withoutNulls = (row: Json): Json =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== 'NULL' && value !== '\\N'))
 
