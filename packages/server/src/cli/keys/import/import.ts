@@ -1,7 +1,8 @@
 /**
  * Imports keys that customers hold already: `read-file.ts` reads records, `formats.ts` names the systems that wrote them,
  * `own-format.ts` and `other-formats.ts` make rows of them with `rows.ts` and `times.ts`, `batches.ts` cuts rows into calls, `send.ts`
- * sends them, `failed-rows.ts` and `progress-file.ts` keep what failed and how far it has come, and `follow.ts` shows it.
+ * sends them, as many at once as `call-size.ts` says, `failed-rows.ts` and `progress-file.ts` keep what failed and how far it has
+ * come, and `follow.ts` shows it.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { systemClock } from '../../../platform/clock.ts'
 import { CommandFailed } from '../../failure.ts'
-import { type Env, type KeysApi, patientRetries } from '../api.ts'
+import type { Env, KeysApi } from '../api.ts'
 import { namedForSdk } from '../names.ts'
 import { unlessStopped } from '../stop-signals.ts'
 import { type Batch, readBatches } from './batches.ts'
+import { CallSize } from './call-size.ts'
 import { followProgress } from './follow.ts'
 import type { Format } from './formats.ts'
 import type { Progress } from './progress-file.ts'
@@ -66,6 +67,7 @@ export async function sendAll(
   const { records, created, existing, inactive, ended, others, failed } = begun ?? noCounts
   const counts = { records, created, existing, inactive, ended, others, failed }
   const faults: string[] = []
+  const size = new CallSize()
   const shown = followProgress(order.dryRun ? 'Trying' : 'Importing', begun?.total ?? null)
   const place: Place = {
     now: systemClock.now(),
@@ -80,7 +82,7 @@ export async function sendAll(
       : `Stopped behind record ${counts.records}. The same command goes on there.`
   try {
     for await (const batch of readBatches(order.path, order.format, counts.records, place)) {
-      const failed = await unlessStopped(order.stop, stopped, () => sendBatch(order, batch, counts))
+      const failed = await unlessStopped(order.stop, stopped, () => sendBatch(order, batch, counts, size))
       for (const one of failed) if (faults.length < shownMost) faults.push(sayFault(one))
       await onAnswer(counts, failed)
       shown.at(counts.records)
@@ -92,7 +94,12 @@ export async function sendAll(
 }
 
 /** Counts a batch once all of it is answered. */
-async function sendBatch(order: Order, { items, records }: Batch, counts: Counts): Promise<Failed[]> {
+async function sendBatch(
+  order: Order,
+  { items, records }: Batch,
+  counts: Counts,
+  size: CallSize,
+): Promise<Failed[]> {
   const failed: Failed[] = []
   const rows: { record: number; row: ImportRow }[] = []
   const added = { created: 0, existing: 0, inactive: 0, ended: 0, others: 0 }
@@ -107,6 +114,7 @@ async function sendBatch(order: Order, { items, records }: Batch, counts: Counts
       : await sendRows(
           order,
           rows.map(({ row }) => row),
+          size,
         )
   for (const [at, { status, active, errors = [] }] of answers.entries()) {
     const sent = rows[at]
@@ -133,24 +141,55 @@ interface Answer {
   readonly errors?: readonly Fault[]
 }
 
-/** A row that the service does not read as JSON costs its call. It is found by halves. */
-async function sendRows(order: Order, rows: readonly ImportRow[]): Promise<readonly Answer[]> {
-  const { keys, projectId, env, createTenants, dryRun, stop } = order
-  const body = { projectId, env, createTenants, dryRun, rows: rows.map(namedForSdk) }
+/** In as many calls as the service needs to answer each in time. */
+async function sendRows(
+  order: Order,
+  rows: readonly ImportRow[],
+  size: CallSize,
+): Promise<readonly Answer[]> {
+  const answers: Answer[] = []
+  while (answers.length < rows.length)
+    answers.push(...(await sendSome(order, rows.slice(answers.length, answers.length + size.rows), size)))
+  return answers
+}
+
+/**
+ * A row that the service does not read as JSON costs its call. It is found by halves.
+ * @returns the answers of the first rows, at least one
+ */
+async function sendSome(
+  order: Order,
+  rows: readonly ImportRow[],
+  size: CallSize,
+): Promise<readonly Answer[]> {
   try {
-    const { rows: answers } = await keys.import(body, {
-      maxRetries: patientRetries,
-      signal: stop,
-    })
-    if (answers.length === rows.length) return answers
-    throw new CommandFailed('The service answered another number of rows than it got.')
+    const answers = await callOnce(order, rows, size.retries)
+    size.more()
+    return answers
   } catch (error) {
-    const { status, message } = error as { status?: number; message: string }
-    if (status !== 400 && status !== 413) throw dryRun ? error : goesOn(error as Error)
-    if (rows.length === 1) return [{ status: 'invalid', errors: [{ path: '', message }] }]
-    const half = Math.ceil(rows.length / 2)
-    return [...(await sendRows(order, rows.slice(0, half))), ...(await sendRows(order, rows.slice(half)))]
+    const { status = 0, message } = error as { status?: number; message: string }
+    if (status === 400 || status === 413) {
+      if (rows.length === 1) return [{ status: 'invalid', errors: [{ path: '', message }] }]
+      return await sendSome(order, rows.slice(0, Math.ceil(rows.length / 2)), size)
+    }
+    if (!order.stop.aborted && isPassing(status) && size.less()) return []
+    throw order.dryRun || error instanceof CommandFailed ? error : goesOn(error as Error)
   }
+}
+
+/** No answer, or one that the same call may not get again. */
+const isPassing = (status: number): boolean =>
+  status === 0 || status === 408 || status === 429 || status >= 500
+
+async function callOnce(
+  { keys, projectId, env, createTenants, dryRun, stop }: Order,
+  rows: readonly ImportRow[],
+  maxRetries: number,
+): Promise<readonly Answer[]> {
+  const body = { projectId, env, createTenants, dryRun, rows: rows.map(namedForSdk) }
+  const { rows: answers } = await keys.import(body, { maxRetries, signal: stop })
+  if (answers.length === rows.length) return answers
+  throw new CommandFailed('The service answered another number of rows than it got.')
 }
 
 const goesOn = (error: Error): CommandFailed =>

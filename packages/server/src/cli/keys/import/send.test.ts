@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import type { KeysApi } from '../api.ts'
+import { formats } from './formats.ts'
+import { sendAll } from './send.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'keyrail-send-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const unavailable = () => Object.assign(new Error('unavailable'), { status: 503 })
+
+/** A service that answers a call if it may. */
+function serviceThat(answers: (rows: number) => boolean) {
+  const calls: { rows: number; maxRetries: number | undefined }[] = []
+  const keys: Pick<KeysApi['keys'], 'import'> = {
+    async import({ rows }, { maxRetries }) {
+      calls.push({ rows: rows.length, maxRetries })
+      if (!answers(rows.length)) throw unavailable()
+      return { rows: rows.map(() => ({ status: 'created', active: true })) } as never
+    },
+  }
+  return { keys: keys as KeysApi['keys'], calls }
+}
+
+function importOf(rows: number, keys: KeysApi['keys'], stop = new AbortController().signal) {
+  const path = join(folder, `${rows}.ndjson`)
+  const line = (n: number) => JSON.stringify({ external_id: 'org', digest: n.toString(16).padStart(64, '0') })
+  writeFileSync(path, `${Array.from({ length: rows }, (_, n) => line(n)).join('\n')}\n`)
+  const order = { path, format: formats.keyrail, projectId: '', env: 'live' as const, from: null }
+  return sendAll({ ...order, keys, createTenants: true, dryRun: false, stop }, null)
+}
+
+test('a call that a busy service cannot answer in time is followed by smaller ones', async () => {
+  const { keys, calls } = serviceThat(rows => rows <= 300)
+  const { counts } = await importOf(2_000, keys)
+  assert.deepEqual([counts.records, counts.created], [2_000, 2_000])
+  const [first, second, third] = calls
+  assert.deepEqual([first?.rows, second?.rows, third?.rows], [1_000, 500, 250])
+  assert.equal(Math.min(...calls.map(({ rows }) => rows)) >= 250, true)
+})
+
+test('a service that is busy no longer gets whole calls again', async () => {
+  let isBusy = true
+  const { keys, calls } = serviceThat(rows => !isBusy || rows <= 100)
+  const { counts } = await importOf(6_000, {
+    ...keys,
+    async import(...call) {
+      if (calls.length === 10) isBusy = false
+      return await keys.import(...call)
+    },
+  })
+  assert.equal(counts.created, 6_000)
+  assert.equal(calls.at(-1)?.rows, 1_000)
+})
+
+test('the smallest call is repeated for long, and then the import stops', async () => {
+  const { keys, calls } = serviceThat(() => false)
+  await assert.rejects(importOf(1_000, keys), /unavailable\nThe same command goes on where it stopped\./)
+  assert.deepEqual(
+    calls.map(({ rows }) => rows),
+    [1_000, 500, 250, 125, 62, 50],
+  )
+  assert.deepEqual([calls[0]?.maxRetries, calls.at(-1)?.maxRetries], [1, 16])
+})
+
+test('a refusal of the caller is not repeated in smaller calls', async () => {
+  const { keys, calls } = serviceThat(() => true)
+  const refused = () => Promise.reject(Object.assign(new Error('insufficient'), { status: 403 }))
+  await assert.rejects(importOf(500, { ...keys, import: refused }), /insufficient/)
+  assert.equal(calls.length, 0)
+})
+
+test('a call that was stopped is not repeated', async () => {
+  const stopping = new AbortController()
+  const { keys, calls } = serviceThat(() => {
+    stopping.abort()
+    return false
+  })
+  await assert.rejects(importOf(500, keys, stopping.signal))
+  assert.equal(calls.length, 1)
+})
