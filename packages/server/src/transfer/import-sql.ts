@@ -31,13 +31,20 @@ export interface FoundTenant {
   is_suspended: boolean
 }
 const tenantColumns =
-  'id, external_id, deleted_at is not null as is_deleted, suspended_at is not null as is_suspended'
+  't.id, t.external_id, t.deleted_at is not null as is_deleted, t.suspended_at is not null as is_suspended'
+/**
+ * `offset 0` keeps Postgres to a look-up in a unique index for each, also while it has no statistics, or old ones. Without statistics it may
+ * prefer the index of folded external ids, so the look-up names these too.
+ */
 const findTenantsStatement = sql(
   'transfer.find_tenants',
-  `select ${tenantColumns} from tenants where workspace_id = $1 and id = any($2::uuid[])
+  `select t.* from unnest($2::uuid[]) u(id) cross join lateral (
+     select ${tenantColumns} from tenants t where t.workspace_id = $1 and t.id = u.id offset 0) t
    union
-   select ${tenantColumns} from tenants
-     where workspace_id = $1 and external_id = any($3::text[]) and deleted_at is null`,
+   select t.* from unnest($3::text[]) u(external_id) cross join lateral (
+     select ${tenantColumns} from tenants t
+     where t.workspace_id = $1 and t.external_id = u.external_id and t.deleted_at is null
+       and t.external_id_folded = lower(left(u.external_id, 64) collate "C") offset 0) t`,
 )
 export const findTenants = (tx: Tx, ids: readonly string[], externalIds: readonly string[]) =>
   tx.query<FoundTenant>(findTenantsStatement, [tx.workspaceId, ids, externalIds])
@@ -45,7 +52,8 @@ export const findTenants = (tx: Tx, ids: readonly string[], externalIds: readonl
 /** As `holdTenant` of one key: against a deletion until the commit. */
 const holdTenantsStatement = sql(
   'transfer.hold_tenants',
-  `select ${tenantColumns} from tenants where workspace_id = $1 and id = any($2::uuid[]) order by id for share`,
+  `select t.* from (select id from unnest($2::uuid[]) id order by id) u cross join lateral (
+     select ${tenantColumns} from tenants t where t.workspace_id = $1 and t.id = u.id for share) t`,
 )
 export const holdTenants = (tx: Tx, ids: readonly string[]) =>
   tx.query<FoundTenant>(holdTenantsStatement, [tx.workspaceId, ids])
@@ -79,8 +87,9 @@ const findKeysStatement = sql(
   'transfer.find_keys',
   `select k.lookup_hash as digest, k.id, k.project_id, k.tenant_id, k.env,
      ${isActiveKeySql('k')} and k.disabled_at is null and t.suspended_at is null as is_active
-   from api_keys k join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id
-   where k.workspace_id = $1 and k.lookup_hash = any($2::bytea[])`,
+   from unnest($2::bytea[]) u(digest)
+   cross join lateral (select * from api_keys k where k.workspace_id = $1 and k.lookup_hash = u.digest offset 0) k
+   cross join lateral (select t.suspended_at from tenants t where t.workspace_id = $1 and t.id = k.tenant_id offset 0) t`,
 )
 export const findKeysByDigest = (tx: Tx, digests: readonly Buffer[]) =>
   tx.query<OwnKey>(findKeysStatement, [tx.workspaceId, digests])
@@ -92,19 +101,21 @@ export const findTaken = async (tx: Tx, digests: readonly Buffer[]): Promise<Set
   return new Set(rows.map(({ digest }) => digest.toString('hex')))
 }
 
+const ofTenant = 'k.workspace_id = $1 and k.tenant_id = u.tenant_id'
+const ofPlace = `${ofTenant} and k.project_id = $3 and k.env = $4 and k.embedded_at is null`
 const countStatement = sql(
   'transfer.count_keys',
-  `select u.tenant_id, a.active, e.ended from unnest($2::uuid[]) u(tenant_id)
-   cross join lateral (select count(*)::int as active from (
-     select from api_keys k where k.workspace_id = $1 and k.tenant_id = u.tenant_id and k.project_id = $3 and k.env = $4
-       and k.embedded_at is null and ${isActiveKeySql('k')} limit $5) active) a
-   cross join lateral (select count(*)::int as ended from (
-     select from api_keys k where k.workspace_id = $1 and k.tenant_id = u.tenant_id and k.project_id = $3 and k.env = $4
-       and k.embedded_at is null and ${hasEndedSql} limit $6) ended) e`,
+  // Of a tenant with few keys, all are counted, whatever they are: one index has them, and no key is read.
+  `select u.tenant_id, case when a.few < $5 then a.few else (select count(*)::int from (
+       select from api_keys k where ${ofPlace} and ${isActiveKeySql('k')} limit $6) active) end as active,
+     case when a.few < $5 then a.few else (select count(*)::int from (
+       select from api_keys k where ${ofPlace} and ${hasEndedSql} limit $7) ended) end as ended
+   from unnest($2::uuid[]) u(tenant_id) cross join lateral (select count(*)::int as few from (
+     select from api_keys k where ${ofTenant} order by k.is_revoked, k.id limit $5) few) a`,
 )
 export interface KeyCounts {
   tenant_id: string
-  /** At most the numbers that were asked for. */
+  /** Exact where the tenant has `few` keys or more, and then at most the numbers that were asked for; else all keys of the tenant. */
   active: number
   ended: number
 }
@@ -112,9 +123,8 @@ export const countKeysOf = (
   tx: Tx,
   tenantIds: readonly string[],
   { project_id, env }: { project_id: string; env: Env },
-  most: { active: number; ended: number },
-) =>
-  tx.query<KeyCounts>(countStatement, [tx.workspaceId, tenantIds, project_id, env, most.active, most.ended])
+  { few, active, ended }: { few: number; active: number; ended: number },
+) => tx.query<KeyCounts>(countStatement, [tx.workspaceId, tenantIds, project_id, env, few, active, ended])
 
 const lockCapsStatement = sql(
   'transfer.lock_caps',

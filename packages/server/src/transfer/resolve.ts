@@ -1,4 +1,5 @@
 import type { FieldFault } from '@keyrail/contract/errors'
+import { importRowsMax } from '@keyrail/contract/vendor/imports'
 import { type Actor, appendAudit } from '../audit/append.ts'
 import { endedMax } from '../lifecycle/ended.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -169,6 +170,8 @@ async function countAll(
   added: ReadonlyMap<string, number>,
 ): Promise<readonly KeyCounts[]> {
   const most = {
+    // With so few keys of any kind a tenant is below its caps, whatever the call adds.
+    few: Math.max(0, config.maxActiveKeysPerTenant - importRowsMax),
     active: config.maxActiveKeysPerTenant,
     ended: endedMax(config.maxActiveKeysPerTenant) + endedMargin,
   }
