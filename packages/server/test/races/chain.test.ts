@@ -35,12 +35,13 @@ await query(`
       if tg_op = 'DELETE' then return old; end if; return new; end $$;
   create table locks_seen (stage text, pid int, relations text[]);
   grant insert on locks_seen to public;
-  -- Which tables this transaction has locked for writing, or for locking rows in them.
+  -- Which tables this transaction has locked for writing, or for locking rows in them. A statement that is planned again, such as
+  -- after an autovacuum, locks further indexes.
   create function note_locks() returns trigger language plpgsql as
     $$ begin
       insert into locks_seen select tg_argv[0], pg_backend_pid(), array_agg(distinct relation::regclass::text order by relation::regclass::text)
-        from pg_locks where pid = pg_backend_pid() and locktype = 'relation'
-          and mode in ('RowShareLock', 'RowExclusiveLock')
+        from pg_locks join pg_class c on c.oid = relation and c.relkind in ('r', 'p')
+        where pid = pg_backend_pid() and locktype = 'relation' and mode in ('RowShareLock', 'RowExclusiveLock')
           and relation::regclass::text not in ('locks_seen', 'writes_seen', 'writes_seen_place_seq');
       return null; end $$;
   create trigger note_at_head after update on audit_heads for each row execute function note_locks('head moved');
