@@ -8,9 +8,10 @@ import type { WalkCounts, WalkPlan } from './service/walk-process.ts'
 
 /**
  * A whole policy, page by page, against `psql` copying the columns of the same keys: bytes a second of each. Every walk
- * reads another version, so that no page comes from a cache.
+ * reads another version, so that no page comes from a cache. With BENCH_IMPORTED=1 all keys come from another system.
  */
 
+const isImported = process.env.BENCH_IMPORTED === '1'
 const KEYS = 1_000_000
 const QUICK_KEYS = 100_000
 const KEYS_OF_TENANT = 10_000
@@ -32,11 +33,11 @@ export const bench: Bench = {
     const keys = run.quick ? QUICK_KEYS : KEYS
     const vendor = await makeVendor(server.url, { tenants: keys / KEYS_OF_TENANT })
     const rssBefore = server.peakRssBytes()
-    await fillKeys(postgres, vendor, keys)
+    await fillKeys(postgres, vendor, keys, isImported)
 
     const plan: WalkPlan = {
       url: server.url,
-      path: `/v1/policy/snapshot?project_id=${vendor.projectId}&max_keys=${PAGE_KEYS}`,
+      path: `/v1/policy/snapshot?project_id=${vendor.projectId}&max_keys=${PAGE_KEYS}${isImported ? '&features=imported' : ''}`,
       token: vendor.token,
       count: false,
     }

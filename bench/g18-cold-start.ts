@@ -11,7 +11,7 @@ import { runGenerator } from './harness/generator.ts'
 import { SERVER_CORE } from './harness/pin.ts'
 import { median } from './harness/statistics.ts'
 import type { ColdStartCounts, ColdStartPlan } from './service/cold-start-process.ts'
-import { feedKey, idOf } from './service/feed-keys.ts'
+import { feedKey, idOf, isImported } from './service/feed-keys.ts'
 
 /** A process that starts from a disk snapshot, against the least that a JSON snapshot would cost it. */
 
@@ -58,6 +58,7 @@ export const bench: Bench = {
 /** @returns a function that writes the snapshot again, as of now */
 async function writeFiles(cacheDir: string, jsonFile: string): Promise<() => Promise<void>> {
   const store = new Store(KEYS)
+  store.setAcceptsImported(isImported)
   const keys = Array.from({ length: KEYS }, (_, number) => feedKey(number))
   for (const { key_id, tenant_id, env, lookup_hash, scopes, rate_limits, expires_at } of keys) {
     store.upsert({
