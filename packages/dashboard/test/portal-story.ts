@@ -16,11 +16,16 @@ const keys: readonly (readonly [age: number, name: string, scopes: readonly stri
   [9, 'Spring campaign', ['payments:read'], 0],
 ]
 
+interface Portal extends Example {
+  /** What a portal answers whose customers say from where their keys work, for Globex. */
+  readonly mint: () => Promise<{ token: string; expires_at: string }>
+}
+
 /**
  * The customer portal of the examples, a month after its start: Globex (`ann@globex.example`) has keys, of which one is
  * rotated, and Initech (`bob@initech.example`) has none.
  */
-export async function openPortal({ harness, url }: Pick<Stage, 'harness' | 'url'>): Promise<Example> {
+export async function openPortal({ harness, url }: Pick<Stage, 'harness' | 'url'>): Promise<Portal> {
   const moveTo = async (age: number) => {
     const moment = new Date(storyNow.getTime() - age * dayMs)
     harness.clock.set(moment.getTime())
@@ -66,5 +71,7 @@ export async function openPortal({ harness, url }: Pick<Stage, 'harness' | 'url'
     KEYRAIL_PROJECT: vendor.projectId,
   })
   await setOrigins(harness, vendor, [portal.url])
-  return portal
+  const scopes = ['keys:read', 'keys:write', 'network:write']
+  const mintOne = { project_id: vendor.projectId, tenant_id, env: 'live', scopes }
+  return { ...portal, mint: () => ask('POST', '/v1/embed_tokens', mintOne) }
 }

@@ -14,6 +14,10 @@ export interface Story {
   /** Rotated: its predecessor and its successor both exist. */
   readonly rotatedKeyId: string
   readonly busiestKeyId: string
+  readonly geocodingId: string
+  /** Bound to a network too. The nodes have heard of the pause, except one. */
+  readonly pausedKeyId: string
+  readonly suspendedTenantId: string
 }
 
 type Body = Record<string, unknown>
@@ -21,6 +25,8 @@ type Body = Record<string, unknown>
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 const days = 40
+/** Before the moment of the pictures, keys and tenants were stopped. */
+const stoppedMs = 5 * minuteMs
 
 const perMinute = (limit: number) => [
   { id: 'sustained', limit, window_ms: minuteMs, algorithm: 'sliding', scope: 'key' },
@@ -51,7 +57,14 @@ const keys: [day: number, project: number, tenant: number, name: string, busy: n
   [5, 0, 3, 'Survey import', 240, { scopes: ['routes:read'], expires_at: '2027-03-23T12:00:00Z' }],
   [8, 1, 4, 'Store finder', 5_200, { scopes: ['places:read'] }],
   [9, 0, 5, 'Scooter app', 7_900, { scopes: ['routes:read'], rate_limits: perMinute(6_000) }],
-  [11, 0, 6, 'Timetable sync', 900, { scopes: ['routes:read', 'routes:write'] }],
+  [
+    11,
+    0,
+    6,
+    'Timetable sync',
+    900,
+    { scopes: ['routes:read', 'routes:write'], allowed_cidrs: ['203.0.113.0/24'] },
+  ],
   [14, 1, 7, 'Notebook of the data team', 60, { scopes: ['places:read'], rate_limits: [] }],
   [20, 0, 8, 'Delivery estimates', 1_300, { scopes: ['routes:read'], expires_at: '2027-09-30T00:00:00Z' }],
   [28, 1, 5, 'Parking lookup', 1_900, { scopes: ['places:read'] }],
@@ -107,7 +120,7 @@ export async function tellStory(harness: Harness): Promise<Story> {
   await ask('POST', '/v1/secret_keys', node)
   await ask('POST', '/v1/secret_keys', { env: 'test', name: 'Staging' })
 
-  const issued: { id: string; busy: number }[] = []
+  const issued: { id: string; name: string; busy: number }[] = []
   let rotatedKeyId = ''
   const draw = drawSame(7)
   for (let day = 1; day <= days; day += 1) {
@@ -117,7 +130,8 @@ export async function tellStory(harness: Harness): Promise<Story> {
     for (const [from, project, tenant, name, busy, more = {}] of keys) {
       if (from !== day) continue
       const of = { project_id: projectIds[project], tenant_id: tenantIds[tenant] }
-      issued.push({ id: (await ask('POST', '/v1/keys', { ...of, env: 'live', name, ...more })).id, busy })
+      const { id } = await ask('POST', '/v1/keys', { ...of, env: 'live', name, ...more })
+      issued.push({ id, name, busy })
     }
     if (day === 6) await ask('POST', '/v1/keys', { ...trial(projectId, tenantId), env: 'test' })
     if (day === 16) {
@@ -143,6 +157,13 @@ export async function tellStory(harness: Harness): Promise<Story> {
     const refusalReport = { report_id: randomUUID(), project_id: projectId, env: 'live', records: refused }
     await ask('POST', '/v1/usage/refusals', refusalReport, secretKey)
   }
+  await moveTo(new Date(storyNow.getTime() - stoppedMs))
+  await act(admin)
+  const pausedKeyId = issued.find(({ name }) => name === 'Timetable sync')?.id ?? ''
+  const suspendedTenantId = tenantIds[tenants.indexOf('Tamarind Foods')] ?? ''
+  await ask('POST', `/v1/keys/${pausedKeyId}/disable`, { reason: 'Ten times the usual requests' })
+  await ask('POST', `/v1/tenants/${suspendedTenantId}/suspend`, { reason: 'Invoice 2027-0214 is open' })
+  await ask('PATCH', `/v1/projects/${geocodingId}`, { max_key_lifetime_days: 30 })
   await moveTo(storyNow)
   await act(owner)
   await ask('PATCH', `/v1/tenants/${tenantId}`, { meta: { plan: 'scale', region: 'eu' } })
@@ -154,6 +175,9 @@ export async function tellStory(harness: Harness): Promise<Story> {
     tenantId,
     rotatedKeyId,
     busiestKeyId: issued[0]?.id ?? '',
+    geocodingId,
+    pausedKeyId,
+    suspendedTenantId,
   }
 }
 
@@ -168,7 +192,7 @@ const refusals = [
 
 const trial = (project_id: string, tenant_id: string) => ({ project_id, tenant_id, name: 'Sandbox' })
 
-/** Twelve nodes, of which one is two versions behind. */
+/** Twelve nodes, of which one has not heard of what was stopped. */
 async function pollAsNodes(
   ask: (method: string, path: string) => Promise<Body>,
   query: Harness['query'],
@@ -178,7 +202,7 @@ async function pollAsNodes(
   const places = ['eu-central', 'eu-west', 'us-east', 'ap-south']
   const names = places.flatMap(place => [1, 2, 3].map(at => `${place}-${at}`))
   for (const [at, name] of names.entries()) {
-    const since = at === 11 ? version - 2 : version
+    const since = at === 11 ? version - 3 : version
     const path = `/v1/policy/delta?project_id=${projectId}&env=live&since=${since}&node=${name}`
     await ask('GET', path)
     await query(

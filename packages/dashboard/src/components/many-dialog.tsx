@@ -137,6 +137,7 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
     >
       <ManyFields
         action={action}
+        isListed={of.ids !== undefined}
         counts={counts}
         ask={ask}
         reason={reason}
@@ -150,6 +151,8 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
 
 interface ManyFieldsProps {
   readonly action: BulkAction
+  /** The keys are those of rows, which nobody needs to count. */
+  readonly isListed: boolean
   readonly counts: ReturnType<typeof useCounts>
   /** What the button says. */
   readonly ask: string
@@ -159,7 +162,7 @@ interface ManyFieldsProps {
   readonly onTyped: (typed: string) => void
 }
 
-const ManyFields = ({ action, counts, ask, reason, onReason, typed, onTyped }: ManyFieldsProps) => (
+const ManyFields = ({ action, isListed, counts, ask, reason, onReason, typed, onTyped }: ManyFieldsProps) => (
   <>
     <Loaded query={counts} skeleton={<Skeleton h={24} />}>
       {({ count }) => (
@@ -167,7 +170,7 @@ const ManyFields = ({ action, counts, ask, reason, onReason, typed, onTyped }: M
           <strong>
             {count === 0
               ? 'No key is concerned at present.'
-              : `${counted(count, 'key')}, as the service counts.`}
+              : `${counted(count, 'key')}, as ${isListed ? 'you selected' : 'the service counts'}.`}
           </strong>
         </p>
       )}

@@ -13,6 +13,10 @@ const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
 
 export const exactTime = (at: string): string => exact.format(new Date(at))
 
+/** A sentence of the service, with its times as people read them. */
+export const timesInWords = (text: string): string =>
+  text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, exactTime)
+
 export function relativeTime(at: string, now: number): string {
   const seconds = (new Date(at).getTime() - now) / 1_000
   const step = steps.find(([, length]) => Math.abs(seconds) >= length)

@@ -15,6 +15,21 @@ export const Panel = ({ children, isFault = false }: PanelProps) => (
   </div>
 )
 
+interface StoppedProps {
+  /** "Paused". */
+  readonly state: string
+  readonly children: ReactNode
+}
+
+/** What a page of a thing begins with that nodes refuse, and that can be given back. */
+export const Stopped = ({ state, children }: StoppedProps) => (
+  <div className={classes.stopped} role="status">
+    <p className={classes.text}>
+      <strong>{state}.</strong> {children}
+    </p>
+  </div>
+)
+
 interface WorkingProps {
   readonly children: ReactNode
   /** How much is done, of `max`; without it the bar is indeterminate. */

@@ -16,6 +16,7 @@ import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/time.ts'
+import { Stopped } from '../../components/working.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
 import { useAct } from '../../shell/use-act.ts'
@@ -24,7 +25,7 @@ import { changesOf, type KeyChange } from './key-changes.ts'
 import { KeyDialogs } from './key-dialogs.tsx'
 import { KeyStateBadge } from './key-state.tsx'
 import { KeyUsageSection } from './key-usage.tsx'
-import { titleOf } from './key-words.ts'
+import { stateOf, titleOf } from './key-words.ts'
 import { Lineage, useRelatives } from './lineage.tsx'
 import { TestKey } from './test-key.tsx'
 
@@ -124,6 +125,9 @@ function Actions({ of: key }: { readonly of: Key }) {
 function Known({ of: key }: { readonly of: Key }) {
   return (
     <>
+      {stateOf(key) === 'Paused' ? (
+        <Stopped state="Paused">Your nodes refuse this key until someone resumes it.</Stopped>
+      ) : null}
       <Section title="Facts">
         <KeyFacts of={key} />
       </Section>

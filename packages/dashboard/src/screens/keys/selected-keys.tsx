@@ -71,6 +71,14 @@ export function SelectedKeys({ selection, rows, filters, env }: SelectedKeysProp
     setAllOf(-1)
     selection.clear()
   }
+  /** The boxes of the rows that are here say so too. */
+  const chooseAll = () => {
+    selection.choose(
+      rows.map(key => key.id),
+      true,
+    )
+    setAllOf(rows.length)
+  }
   const ask = (action: BulkAction) => {
     const of = manyOf(action)
     if (of === null) return
@@ -85,7 +93,7 @@ export function SelectedKeys({ selection, rows, filters, env }: SelectedKeysProp
             {isWhole ? `All ${counted(count, 'key')} that match` : `${figure(chosen.length)} selected`}
           </p>
           {!isWhole && count > chosen.length ? (
-            <Button variant="subtle" size="compact-sm" onClick={() => setAllOf(chosen.length)}>
+            <Button variant="subtle" size="compact-sm" onClick={chooseAll}>
               Select all {figure(count)} that match
             </Button>
           ) : null}

@@ -8,6 +8,7 @@ import { getProject } from '../../api/projects.ts'
 import { refusalWords } from '../../components/refusal-words.ts'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
+import { timesInWords } from '../../components/time.ts'
 import { Trouble } from '../../components/trouble.tsx'
 import { useSending } from '../../components/use-sending.ts'
 import { Panel } from '../../components/working.tsx'
@@ -74,9 +75,9 @@ function Explained({ explanation }: { readonly explanation: KeyExplanation }) {
       <Panel isFault={!accepted}>
         <p className={classes.verdict}>
           <strong>
-            {accepted || code === 'valid' ? 'Accepted' : `Refused: ${refusalWords[code as Reason['code']]}`}
+            {accepted || code === 'valid' ? 'Accepted.' : `Refused: ${refusalWords[code as Reason['code']]}.`}
           </strong>{' '}
-          {first?.detail ?? 'A request with this key passes.'}
+          {first === undefined ? 'A request with this key passes.' : timesInWords(first.detail)}
         </p>
         {nodes === null ? null : <Nodes nodes={nodes} />}
       </Panel>
@@ -87,7 +88,7 @@ function Explained({ explanation }: { readonly explanation: KeyExplanation }) {
             <span className={classes.name}>
               {refusalWords[reason.code]}: {reason.applies ? 'yes' : 'no'}
             </span>
-            <span>{reason.detail}</span>
+            <span>{timesInWords(reason.detail)}</span>
           </li>
         ))}
       </ul>

@@ -14,7 +14,7 @@ import { writeMeta } from '../../components/meta-text.ts'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
-import { Panel } from '../../components/working.tsx'
+import { Stopped } from '../../components/working.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
 import type { TenantAct } from '../../shell/acts.ts'
@@ -23,7 +23,6 @@ import { useAct } from '../../shell/use-act.ts'
 import { EditTenant } from './edit-tenant.tsx'
 import { ResumeDialog, SuspendDialog } from './suspend-tenant.tsx'
 import { DeleteTenantDialog, EndSessionsDialog, nameOf } from './tenant-dialogs.tsx'
-import classes from './tenant-page.module.css'
 
 const route = getRouteApi('/shell/tenants/$tenantId')
 
@@ -63,11 +62,7 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
   return (
     <>
       {!suspended_at ? null : (
-        <Panel>
-          <p className={classes.suspended}>
-            <strong>Suspended.</strong> Your nodes refuse every key of this tenant, live and test.
-          </p>
-        </Panel>
+        <Stopped state="Suspended">Your nodes refuse every key of this tenant, live and test.</Stopped>
       )}
       <Section title="Facts">
         <Facts
