@@ -119,7 +119,7 @@ for (const route of routes.filter(({ body }) => body !== null)) {
       )
     }
     const long = await send(withMember(`"${'x'.repeat(route.bodyLimit / 2)}":1`))
-    assert.equal(long.body.errors[0].path, 'x'.repeat(200))
+    assert.equal(long.body.errors[0].path, '…')
     assert.ok(JSON.stringify(long.body).length < 2_000, 'the response repeats too much of the request')
     const large = await send(`{${own}}`.padEnd(route.bodyLimit + 1))
     assert.deepEqual([large.status, large.body.code], [413, 'payload_too_large'])

@@ -1,4 +1,5 @@
 import { type JSONPath, visit } from 'jsonc-parser'
+import { shownName } from '../src/platform/http/shown-name.ts'
 
 /**
  * The detail of the refusal of a well-formed JSON text, or null, found with another parser. Slow and plain;
@@ -35,4 +36,4 @@ export function faultByWalk(text: string): string | null {
 }
 
 const pathOf = (path: JSONPath): string =>
-  path.map(step => String(step).slice(0, 200).toWellFormed().replaceAll('\0', '\uFFFD')).join('.') || 'body'
+  path.map(step => (typeof step === 'number' ? `${step}` : shownName(step))).join('.') || 'body'

@@ -17,7 +17,7 @@ export interface Column<Item> {
   /** A cell of two lines, whose skeleton is as high. */
   readonly isTall?: boolean
   /** The column is left out below this width; the row's own page has its value. */
-  readonly from?: 'sm' | 'md' | 'lg'
+  readonly from?: 'sm' | 'md' | 'lg' | 'xl'
   /** Sorts by this value, once every row is loaded: a part of the rows is never sorted as if it were all. */
   readonly sortBy?: (item: Item) => SortValue
 }

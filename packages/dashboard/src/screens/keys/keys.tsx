@@ -196,7 +196,7 @@ const columnsOf = (
   },
   {
     header: 'Created',
-    from: 'lg',
+    from: 'xl',
     cell: key => <RelativeTime at={key.created_at} />,
     sortBy: key => key.created_at,
   },

@@ -4,6 +4,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import ajvFormats from 'ajv-formats'
 import type { TSchema } from 'typebox'
 import { Refusal } from '../refusal.ts'
+import { shownName } from './shown-name.ts'
 
 /**
  * Validates every body and query against the contract's JSON Schemas; it coerces and removes nothing. It stops
@@ -138,18 +139,13 @@ function split(schema: TSchema): Split {
 
 type Required = { required?: string[] }
 
-/** Characters of a member name that a response repeats: a name in a request may be a megabyte long. */
-const mostEchoed = 200
-
 function faultOf(error: ErrorObject, root: string): FieldFault {
   const steps = error.instancePath
     .split('/')
     .slice(1)
     .map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   const at = (more?: string) =>
-    [...steps, ...(more === undefined ? [] : [more])]
-      .map(step => step.slice(0, mostEchoed).toWellFormed())
-      .join('.') || root
+    [...steps, ...(more === undefined ? [] : [more])].map(shownName).join('.') || root
   const { keyword, params, propertyName, parentSchema = {} } = error
   /** The value of the keyword in the schema. */
   const bound: unknown = parentSchema[keyword]

@@ -1,4 +1,5 @@
 import { invalidField, Refusal } from '../../refusal.ts'
+import { shownName } from '../shown-name.ts'
 
 /** Limits on a text, counted before any of it is parsed. */
 export interface JsonBounds {
@@ -46,7 +47,7 @@ export function scanJson(text: string, { depthMax, membersMax, valuesMax }: Json
   const pathOf = (deep: number): string =>
     levels
       .slice(0, deep)
-      .map(({ isObject, name, count }) => (isObject ? shown(name) : String(count)))
+      .map(({ isObject, name, count }) => (isObject ? shownName(name) : String(count)))
       .join('.') || 'body'
   const note = (message: string | null) => {
     if (message !== null) fault ??= invalidField(pathOf(depth), message)
@@ -215,6 +216,3 @@ function decode(literal: string): string {
     throw new Refusal('malformed_json', 'The body is not well-formed JSON.')
   }
 }
-
-/** Makes one step of a path safe to show: valid Unicode and not too long. */
-const shown = (step: string): string => step.slice(0, 200).toWellFormed().replaceAll('\0', '\uFFFD')
