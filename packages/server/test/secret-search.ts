@@ -9,8 +9,8 @@ const formsOf = (secret: string) => [
   encodeURIComponent(secret),
 ]
 
-/** Every secret is at least as long. Characters. */
-const startLength = 8
+/** Every secret is at least as long, in characters. More than the prefix of a credential, which thousands share. */
+const startLength = 14
 
 /** Finds any of thousands of secrets in thousands of texts: it compares where a text has the first characters of one. */
 export function searchFor(secrets: Iterable<string>): SecretSearch {
