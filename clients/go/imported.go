@@ -39,9 +39,9 @@ func readImporting(raw json.RawMessage, isGiven bool, features []string) importi
 
 // setAcceptsImported notes whether a text of any form may be a key.
 func (s *store) setAcceptsImported(accepts bool) {
-	if s.acceptsImported != accepts {
+	if s.acceptsImported != accepts || s.isImportingUnknown {
 		s.revision++
-		s.acceptsImported = accepts
+		s.acceptsImported, s.isImportingUnknown = accepts, false
 	}
 }
 

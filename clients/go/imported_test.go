@@ -20,6 +20,12 @@ func accepting(body map[string]any) map[string]any {
 	return body
 }
 
+// ofBefore is a body of a process that does not know keys from elsewhere.
+func ofBefore(body map[string]any) map[string]any {
+	body["features"] = []string{"cidr", "suspended"}
+	return body
+}
+
 func poll(t *testing.T, k *Keys) {
 	t.Helper()
 	if _, err := k.follower.poll(context.Background()); err != nil {
@@ -30,7 +36,8 @@ func poll(t *testing.T, k *Keys) {
 func TestATextOfAnyFormIsAKeyWhereTheProjectTakesThem(t *testing.T) {
 	service := startService(t)
 	k, clock, _ := openNode(t, service, nil)
-	wantCode(t, k, oldKey, Requirements{}, MalformedKey)
+	wantCode(t, k, oldKey, Requirements{}, NotReady)
+	wantCode(t, k, "a b", Requirements{}, MalformedKey)
 	longest := strings.Repeat("~", 512)
 	service.answerJSON(snapshotPath, 200, accepting(snapshotOf(7, importedKey(1, oldKey), importedKey(2, longest))))
 	poll(t, k)
@@ -50,7 +57,7 @@ func TestATextOfAnyFormIsAKeyWhereTheProjectTakesThem(t *testing.T) {
 
 func TestAProjectThatTakesNoKeysFromElsewhereLooksNoneUp(t *testing.T) {
 	service := startService(t)
-	k, _, _ := openNode(t, service, nil)
+	k, clock, _ := openNode(t, service, nil)
 	service.answerJSON(snapshotPath, 200, snapshotOf(7, importedKey(1, oldKey)))
 	poll(t, k)
 	wantCode(t, k, oldKey, Requirements{}, MalformedKey)
@@ -60,6 +67,9 @@ func TestAProjectThatTakesNoKeysFromElsewhereLooksNoneUp(t *testing.T) {
 	wantCode(t, k, oldKey, Requirements{}, Valid)
 	poll(t, k)
 	wantCode(t, k, oldKey, Requirements{}, MalformedKey)
+	clock.advance(60_000, 0)
+	wantCode(t, k, oldKey, Requirements{}, Stale)
+	wantCode(t, k, "a b", Requirements{}, MalformedKey)
 }
 
 func TestTheNextProcessKnowsKeysFromElsewhere(t *testing.T) {
@@ -76,4 +86,25 @@ func TestTheNextProcessKnowsKeysFromElsewhere(t *testing.T) {
 	}
 	wantCode(t, next, oldKey, Requirements{}, Valid)
 	wantCode(t, next, "another", Requirements{}, UnknownKey)
+}
+
+func TestAFileOfAProcessThatDidNotKnowThemLeavesDoubtUntilTheNextAnswer(t *testing.T) {
+	for _, isDeleted := range []bool{false, true} {
+		service := startService(t)
+		directory := filepath.Join(t.TempDir(), "made", "here")
+		before, _, _ := openNode(t, service, func(o *Options) { o.CacheDir = directory })
+		service.answerJSON(snapshotPath, 200, ofBefore(snapshotOf(7, feedKey(1, nil))))
+		before.begin()
+		poll(t, before)
+		before.disk.close(before.follower.kept())
+		k, _ := reopen(t, service, directory, nil)
+		wantCode(t, k, oldKey, Requirements{}, NotReady)
+		wantCode(t, k, liveKey(9), Requirements{}, UnknownKey)
+		wantCode(t, k, "a b", Requirements{}, MalformedKey)
+		body := ofBefore(deltaOf(7, 7))
+		body["project_deleted"] = isDeleted
+		service.answerJSON(deltaPath, 200, body)
+		poll(t, k)
+		wantCode(t, k, oldKey, Requirements{}, MalformedKey)
+	}
 }

@@ -102,6 +102,10 @@ func (f *follower) report(keys []unreadable, tenants []listedTenant, isImporting
 // apply changes the served store by a delta.
 func (f *follower) apply(body *feedBody) {
 	store, ended := f.served.store, f.served.ended
+	// A service that does not say either has no such keys.
+	if store.isImportingUnknown {
+		store.setAcceptsImported(false)
+	}
 	if body.isDeleted {
 		ended.addAll(store, body.generatedAt)
 		store.clear()

@@ -141,7 +141,11 @@ func readHeader(text []byte) (*snapshotHeader, *refusedFile) {
 // shouldHave: who knew a feature also wrote its member.
 func (h *snapshotHeader) shouldHave(fields members, member, feature string) bool {
 	_, isGiven := fields[member]
-	return isGiven || h.Features != nil && contains(h.Features.Known, feature)
+	return isGiven || h.knew(feature)
+}
+
+func (h *snapshotHeader) knew(feature string) bool {
+	return h.Features != nil && contains(h.Features.Known, feature)
 }
 
 // hasFields: encoding/json leaves what is absent at its zero value, and a wrong one would be believed.
@@ -211,6 +215,7 @@ func restore(store *store, header *snapshotHeader, body []byte) *refusedFile {
 	}
 	store.size = header.Records
 	store.acceptsImported = header.AcceptsImported != nil && *header.AcceptsImported
+	store.isImportingUnknown = header.AcceptsImported == nil && !header.knew(importedFeature)
 	header.restoreLabels(store)
 	return nil
 }

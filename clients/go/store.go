@@ -64,6 +64,8 @@ type store struct {
 	tenantNetworks map[string]*networks
 	// acceptsImported: the project takes keys from elsewhere, so that a text of any form may be one.
 	acceptsImported bool
+	// isImportingUnknown: an earlier process did not know whether it does, and no answer has said it yet.
+	isImportingUnknown bool
 
 	byDigest slotTable
 	byID     slotTable

@@ -31,8 +31,7 @@ func (k *Keys) Verify(key string, requirements Requirements) Verdict {
 	return k.judge(&sought, env, now, requirements)
 }
 
-// verifyOther judges a text that is not of the form of an issued key. Without a hash, where no such key can be
-// held: a flood of garbage costs nothing.
+// verifyOther judges a text that is not of the form of an issued key.
 func (k *Keys) verifyOther(key string, requirements Requirements) Verdict {
 	if !isOtherForm(key) {
 		return Verdict{Code: MalformedKey}
@@ -40,11 +39,20 @@ func (k *Keys) verifyOther(key string, requirements Requirements) Verdict {
 	served := &k.served
 	served.mu.RLock()
 	defer served.mu.RUnlock()
-	if served.store == nil || !served.store.acceptsImported {
+	store := served.store
+	if store == nil || store.isImportingUnknown {
+		return Verdict{Code: NotReady}
+	}
+	now := k.clock.monotonic()
+	if k.isStale(store, now) {
+		return Verdict{Code: Stale}
+	}
+	// Without a hash, where no such key can be held: a flood of garbage costs nothing.
+	if !store.acceptsImported {
 		return Verdict{Code: MalformedKey}
 	}
 	sought := digest(sha256.Sum256([]byte(key)))
-	return k.judge(&sought, "", k.clock.monotonic(), requirements)
+	return k.judge(&sought, "", now, requirements)
 }
 
 // judge looks a key up, in a store that is there and that nobody changes meanwhile. env is that of its text, or
@@ -52,7 +60,7 @@ func (k *Keys) verifyOther(key string, requirements Requirements) Verdict {
 func (k *Keys) judge(sought *digest, env string, now float64, requirements Requirements) Verdict {
 	served := &k.served
 	store := served.store
-	if !(store.confirmedAt > now-k.settings.cachedTTLMs) {
+	if k.isStale(store, now) {
 		return Verdict{Code: Stale}
 	}
 	slot, ok := store.find(sought)
@@ -84,6 +92,10 @@ func (k *Keys) judge(sought *digest, env string, now float64, requirements Requi
 		return Verdict{Code: InsufficientScope}
 	}
 	return store.valid(slot, record.env())
+}
+
+func (k *Keys) isStale(store *store, now float64) bool {
+	return !(store.confirmedAt > now-k.settings.cachedTTLMs)
 }
 
 // absence says why a key is not held.

@@ -39,7 +39,7 @@ func TestTheVerdictIsTheFirstReasonToRefuse(t *testing.T) {
 	k, clock, _ := openNode(t, service, nil)
 	scoped := Requirements{Scopes: []string{"orders:write"}}
 	wantCode(t, k, "", scoped, MissingKey)
-	wantCode(t, k, "kr_live_x", scoped, MalformedKey)
+	wantCode(t, k, "a b", scoped, MalformedKey)
 	wantCode(t, k, makeKey("kr_test_", 1), scoped, WrongEnv)
 	wantCode(t, k, liveKey(1), Requirements{Env: "test"}, WrongEnv)
 	wantCode(t, k, liveKey(1), Requirements{Env: "prod"}, WrongEnv)

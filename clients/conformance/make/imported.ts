@@ -16,6 +16,7 @@ import {
   snapshot,
   testKey,
   tombstone,
+  two,
   upsert,
   VERSION,
   verifies,
@@ -42,6 +43,11 @@ const holds = (keys: readonly Json[], more: Json = accepting) => [
 
 /** One character was changed, so the checksum is wrong. */
 const mistyped = `${one.slice(0, -1)}${one.endsWith('0') ? '1' : '0'}`
+
+/** What no key from elsewhere can have. */
+const never = [`${longest}~`, 'a b', 'a\n', ' a', '\u007f', 'ключ', 'é'].map(text =>
+  verifies(text, 'malformed_key'),
+)
 
 const verdicts: readonly Case[] = [
   {
@@ -70,23 +76,27 @@ const verdicts: readonly Case[] = [
   {
     name: 'a text that no key from elsewhere can have stays malformed',
     from,
+    steps: [...holds([record(1)]), ...never, verifies('', 'missing_key')],
+  },
+  {
+    name: 'where the project takes no keys from elsewhere, other forms are malformed',
+    from,
     steps: [
-      ...holds([record(1)]),
-      ...[`${longest}~`, 'a b', 'a\n', ' a', '\u007f', 'ключ', 'é'].map(text =>
-        verifies(text, 'malformed_key'),
-      ),
-      verifies('', 'missing_key'),
+      ...holds([imported(1, old)], { features }),
+      ...[old, mistyped, 'a b'].map(text => verifies(text, 'malformed_key')),
     ],
   },
   {
-    name: 'where the project takes no keys from elsewhere, other forms are malformed, also while stale',
+    name: 'a node without confirmed keys does not know whether the project takes keys from elsewhere',
     from,
     steps: [
-      verifies(old, 'malformed_key'),
-      ...holds([imported(1, old)], { features }),
+      ...[old, mistyped].map(text => verifies(text, 'not_ready')),
+      ...never,
+      ...holds([record(1)], { features }),
       verifies(old, 'malformed_key'),
       advances(60_000),
-      verifies(old, 'malformed_key'),
+      ...[old, mistyped].map(text => verifies(text, 'stale')),
+      verifies('a b', 'malformed_key'),
     ],
   },
   {
@@ -222,6 +232,39 @@ const saved: readonly Case[] = [
       opens(1_000),
       verifies(old, 'malformed_key'),
       verifies(one, 'valid'),
+    ],
+  },
+  ...[false, true].map(
+    (project_deleted): Case => ({
+      name: `saved keys of a process that knew none from elsewhere leave doubt${project_deleted ? ', also of a deleted project' : ''}`,
+      from: 'snapshot-file.test.ts',
+      open,
+      steps: [
+        ...holds([record(1)], {}),
+        save,
+        opens(1_000),
+        verifies(one, 'valid'),
+        verifies(two, 'unknown_key'),
+        verifies(old, 'not_ready'),
+        verifies('a b', 'malformed_key'),
+        answers(delta(VERSION, VERSION, [], 1_000, { project_deleted }), asksDelta(VERSION)),
+        polls('unchanged'),
+        verifies(old, 'malformed_key'),
+      ],
+    }),
+  ),
+  {
+    name: 'after an upgrade of the service, saved keys that knew none from elsewhere are taken anew',
+    from: 'snapshot-file.test.ts',
+    open,
+    steps: [
+      ...holds([record(1)], {}),
+      save,
+      opens(1_000),
+      answers(delta(VERSION, VERSION, [], 1_000, accepting), asksDelta(VERSION)),
+      answers(snapshot([imported(2, old)], accepting, 1_000), asksSnapshot),
+      polls('snapshot'),
+      verifies(old, 'valid'),
     ],
   },
 ]

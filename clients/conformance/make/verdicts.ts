@@ -146,7 +146,7 @@ const staleCases: readonly Case[] = [
     from,
     steps: [
       verifies('', 'missing_key', {}, { scopes: ['none'] }),
-      verifies('kr_test_x', 'malformed_key'),
+      verifies('a b', 'malformed_key'),
       verifies(testKey(1), 'wrong_env'),
       verifies(one, 'not_ready', {}, { scopes: ['none'] }),
       ...holds(record(1, { expires_at: at(0) }), record(2, { expires_at: at(90_000) })),

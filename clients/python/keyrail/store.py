@@ -130,8 +130,9 @@ class Store:
         self.suspended: Set[str] = set()
         #: From where keys may be used that have no list of their own, by tenant, also without a key here.
         self.tenant_networks: Dict[str, Networks] = {}
-        #: The project takes keys from elsewhere, so that a text of any form may be one.
-        self.accepts_imported = False
+        #: The project takes keys from elsewhere, so that a text of any form may be one. None: an earlier process
+        #: did not know, and no answer has said it yet.
+        self.accepts_imported: Optional[bool] = False
 
     def __len__(self) -> int:
         return len(self._by_digest)

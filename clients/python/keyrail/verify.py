@@ -112,17 +112,18 @@ class Verifier:
         form = read_key_form(key)
         served = self._served
         store = served.store
-        if form is None:
-            # Without a hash, where no such key can be held: a flood of garbage costs nothing.
-            if store is None or not store.accepts_imported or not is_other_form(key):
-                return REFUSED["malformed_key"]
-        elif not self._is_asked_for(form, env):
+        if form is None and not is_other_form(key):
+            return REFUSED["malformed_key"]
+        if form is not None and not self._is_asked_for(form, env):
             return REFUSED["wrong_env"]
-        if store is None:
+        if store is None or (form is None and store.accepts_imported is None):
             return REFUSED["not_ready"]
         now = self._monotonic()
         if not store.confirmed_at > now - self._cached_ttl_ms:
             return REFUSED["stale"]
+        # Without a hash, where no such key can be held: a flood of garbage costs nothing.
+        if form is None and not store.accepts_imported:
+            return REFUSED["malformed_key"]
         digest = sha256(key.encode("ascii")).digest()
         record = store.find(digest)
         if record is None:

@@ -53,7 +53,21 @@ class Imported(unittest.TestCase):
         world.at += 60_000
         self.assertEqual(verifier.verify(OLD).code, "stale")
         served.store = None
+        self.assertEqual(verifier.verify(OLD).code, "not_ready")
+        self.assertEqual(verifier.verify("a b").code, "malformed_key")
+
+    def test_while_nobody_knows_whether_the_project_takes_them_each_text_may_be_a_key(self) -> None:
+        verifier, served, world = serving(key_of(OLD, 1, env="live"))
+        assert served.store is not None
+        served.store.accepts_imported = None
+        self.assertEqual(verifier.verify(OLD).code, "not_ready")
+        self.assertEqual(verifier.verify("a b").code, "malformed_key")
+        self.assertEqual(verifier.verify(draw_key()).code, "unknown_key")
+        served.store.accepts_imported = False
         self.assertEqual(verifier.verify(OLD).code, "malformed_key")
+        world.at += 60_000
+        self.assertEqual(verifier.verify(OLD).code, "stale")
+        self.assertEqual(verifier.verify("a b").code, "malformed_key")
 
     def test_a_delta_says_whether_the_project_takes_keys_from_elsewhere(self) -> None:
         _, served, _ = serving(key_of(OLD, 1, env="live"))
@@ -71,16 +85,21 @@ class Imported(unittest.TestCase):
             delta = delta_of(**more)
             apply_delta(delta, store, served.ended)
             self.assertEqual((store.accepts_imported, delta.is_imported_odd), (accepts, is_odd), more)
+        for more in ({}, {"project_deleted": True}):
+            store.accepts_imported, revision = None, store.revision
+            apply_delta(delta_of(**more), store, served.ended)
+            self.assertIs(store.accepts_imported, False)
+            self.assertGreater(store.revision, revision)
 
     def test_a_file_says_whether_the_project_takes_keys_from_elsewhere(self) -> None:
         _, served, _ = serving(key_of(OLD, 1, env="live"))
         store = served.store
         assert store is not None
-        for accepts in (True, False):
+        for known, accepts in ((("imported",), True), (("imported",), False), ((), True), ((), None)):
             store.accepts_imported = accepts
-            kept = Kept(store, 7, WORKSPACE, True, ("imported",))
+            kept = Kept(store, 7, WORKSPACE, True, known)
             file = encode_snapshot(kept, SCOPE, Times(1.0, 1.0, None))
-            self.assertEqual(b'"accepts_imported"' in file, accepts)
+            self.assertEqual(b'"accepts_imported"' in file, accepts is True)
             loaded = decode_snapshot(file, SCOPE, 100)
             assert isinstance(loaded, Loaded), loaded
             self.assertIs(loaded.kept.store.accepts_imported, accepts)

@@ -52,7 +52,7 @@ class Order(unittest.TestCase):
             found.append(verifier.verify(key, **demands).code)
 
         note("")
-        note("x", env="test")
+        note("a b", env="test")
         note(text, env="test", scopes=["a"])
         note(text, scopes=["a"])
         served.store = store

@@ -17,7 +17,7 @@ import struct
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from ..feed.kept import Kept
-from ..feed.values import CIDR, SUSPENDED, Scope, is_texts, read_limits
+from ..feed.values import CIDR, IMPORTED, SUSPENDED, Scope, is_texts, read_limits
 from ..store import Key, Store
 from ..wire.parse import as_integer, as_number, parse_json, to_json
 from .key_ids import pack_id, unpack_id
@@ -193,7 +193,8 @@ def _read_store(
     store.prune(tenant_id for tenant_id, _ in labels.tenants)
     store.suspended.update(header.get("suspended", ()))
     store.tenant_networks.update(networks.tenants)
-    store.accepts_imported = header.get("accepts_imported", False)
+    known = (header.get("features") or {}).get("known") or []
+    store.accepts_imported = header.get("accepts_imported", False if IMPORTED in known else None)
     store.evictions = int(header["evictions"])
     return store
 

@@ -10,6 +10,10 @@ from .values import CIDR
 
 
 def apply_delta(delta: Delta, store: Store, ended: EndedKeys) -> None:
+    if store.accepts_imported is None:
+        # A service that does not say either has no such keys.
+        store.accepts_imported = False
+        store.revision += 1
     if delta.deleted:
         ended.add_all(store, delta.generated_at)
         store.clear()

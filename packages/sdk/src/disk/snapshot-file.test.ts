@@ -46,11 +46,18 @@ test('a store reads back as it was written, after any changes', () => {
   )
 })
 
-test('whether a project takes keys from elsewhere is saved, and absent it does not', () => {
+test('a file says whether a project takes keys from elsewhere, if its writer knew', () => {
   const store = filled(3)
   const headerOf = (file: Uint8Array) => Buffer.from(file).toString('latin1')
-  const plain = encodeSnapshot(store, scope, facts)
-  assert.equal(accepted(plain).store.acceptsImported, false)
+  const asking = { ...scope, features: ['imported'] }
+  const plain = encodeSnapshot(store, asking, { ...facts, features: ['imported'] })
+  assert.equal(accepted(plain, asking).store.acceptsImported, false)
+  for (const unsaid of [
+    encodeSnapshot(store, scope, facts),
+    encodeSnapshot(store, asking, facts),
+    encodeSnapshot(store, asking, { ...facts, features: ['lifetime'] }),
+  ])
+    assert.equal(accepted(unsaid, asking).store.acceptsImported, undefined)
   assert.ok(!headerOf(plain).includes('accepts_imported'))
   const { revision } = store
   store.setAcceptsImported(true)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CIDR, SUSPENDED } from '../feed/listed.ts'
+import { CIDR, IMPORTED, SUSPENDED } from '../feed/listed.ts'
 import { hasLabels, type Scope } from '../feed/record.ts'
 import { ID_WORDS } from '../store/key-ids.ts'
 import type { SavedLabels } from '../store/labels.ts'
@@ -69,7 +69,7 @@ interface Header {
   suspended?: readonly string[] | undefined
   /** Networks of keys and tenants. Absent: the writer did not ask for them. */
   allowed_cidrs?: SavedNetworks | undefined
-  /** True: the project takes keys from elsewhere. Absent: false. */
+  /** True: the project takes keys from elsewhere. Absent: false, if the writer knew of such keys. */
   accepts_imported?: boolean | undefined
   records: number
   other_ids: readonly [slot: number, id: string][]
@@ -170,6 +170,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
   const shared = sharedOf(header)
   for (let slot = 0; slot < records; slot++)
     if (!isSound(words, slot, shared)) return damaged(`its record ${slot} is wrong`)
+  const known = header.features?.known ?? []
   const store = new Store(mostKeys, hasLabels(scope))
   store.restore({
     words,
@@ -180,7 +181,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
     suspended: header.suspended,
     ownNetworks: header.allowed_cidrs?.keys,
     tenantNetworks: header.allowed_cidrs && tenantNetworksIn(header.allowed_cidrs),
-    acceptsImported: header.accepts_imported,
+    acceptsImported: header.accepts_imported ?? (known.includes(IMPORTED) ? false : undefined),
     labels: header.labels,
   })
   store.evictions = header.evictions
@@ -188,7 +189,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
     store,
     // Believe the writer only if it is known which tenants it covered.
     isWhole: header.scope !== undefined && (header.complete || scope.tenantIds.length > 0),
-    features: header.features?.known ?? [],
+    features: known,
     workspaceId: header.workspace_id,
     version: header.version,
     confirmedWall: header.fetched_at,

@@ -20,6 +20,8 @@ export function applyDelta(
   { deleted, changes, generatedAt, tenants, listed = [], features, acceptsImported }: Delta,
   { store, ended, quota }: { store: Store; ended: EndedKeys; quota: KeyQuota },
 ): void {
+  // After a file of a process that did not know: a service that does not say either has no such keys.
+  if (store.acceptsImported === undefined) store.setAcceptsImported(false)
   if (deleted) {
     ended.addAll(store.records, generatedAt)
     store.clear()

@@ -57,3 +57,17 @@ test('what cannot be read of keys from elsewhere is reported, and counts as abse
     )
   }
 })
+
+test('the first answer ends the doubt that an old file left about keys from elsewhere', async () => {
+  for (const project_deleted of [false, true]) {
+    const { code, learns, served } = await start({ features: undefined })
+    const { store } = served
+    assert.ok(store)
+    store.acceptsImported = undefined
+    assert.equal(code('old'), 'not_ready')
+    const { revision } = store
+    await learns({ features: undefined, project_deleted })
+    assert.equal(code('old'), 'malformed_key')
+    assert.ok(store.revision > revision, 'the disk snapshot is written anew')
+  }
+})

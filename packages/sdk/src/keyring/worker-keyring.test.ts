@@ -36,10 +36,11 @@ function issue(number = 1): string {
 test('the first request loads the keys, and later ones find them', async () => {
   const key = issue()
   const { request, code, time } = start()
-  assert.equal(code(key), 'not_ready')
+  for (const text of [key, 'old-key']) assert.equal(code(text), 'not_ready')
   assert.deepEqual(service.paths, [])
   await request()
   assert.equal(code(key), 'valid')
+  assert.equal(code('old-key'), 'malformed_key')
   time.now = 4_999
   await request()
   assert.deepEqual(service.paths, ['snapshot'])

@@ -21,8 +21,8 @@ export interface SavedRecords {
   /** The number of their list in `shared.networks`, by the position of the key. */
   ownNetworks?: Iterable<readonly [position: number, networks: number]> | undefined
   tenantNetworks?: Iterable<readonly [tenantId: string, networks: Networks]> | undefined
-  /** Absent: false. */
-  acceptsImported?: boolean | undefined
+  /** Undefined: whoever saved them did not know. */
+  acceptsImported: boolean | undefined
   labels?: SavedLabels | undefined
 }
 
@@ -40,8 +40,11 @@ export class Store {
   /** Ids of tenants whose keys are refused, also of those without a key here. A plain Set, because each verification reads it. */
   readonly suspended = new Set<string>()
   readonly tenantNetworks = new TenantNetworks()
-  /** Whether the project takes keys from elsewhere, so that a text of any form may be one. */
-  acceptsImported = false
+  /**
+   * Whether the project takes keys from elsewhere, so that a text of any form may be one. Undefined: an earlier process did not
+   * know, and no answer has said it yet.
+   */
+  acceptsImported: boolean | undefined = false
   /** Undefined for a node that does not ask for labels. */
   readonly labels: Labels | undefined
   readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
@@ -175,7 +178,7 @@ export class Store {
 
   /** Fills an empty store with saved records. */
   restore({ words, ids, otherIds, shared, uses, labels, ...rest }: SavedRecords): void {
-    const { suspended = [], ownNetworks = [], tenantNetworks = [], acceptsImported = false } = rest
+    const { suspended = [], ownNetworks = [], tenantNetworks = [], acceptsImported } = rest
     this.records.restore(words, ids, otherIds, shared)
     for (const [slot, networks] of ownNetworks) this.records.setNetworks(slot, networks)
     for (const [tenantId, networks] of tenantNetworks) this.tenantNetworks.set(tenantId, networks)

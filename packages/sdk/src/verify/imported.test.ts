@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { drawKey, id } from '../../test/keys.ts'
 import { digestOf } from '../runtime/digest.ts'
+import { emptyShared } from '../store/shared-list.ts'
 import { Store } from '../store/store.ts'
 import { createTestKeyring } from '../testing.ts'
 import { EndedKeys } from './ended-keys.ts'
@@ -9,6 +10,15 @@ import { RefusalCounts } from './refusal-counts.ts'
 import { createVerify, type Served } from './verify.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
+
+/** A file without a key. */
+const savedNothing = {
+  words: new Int32Array(),
+  ids: new Int32Array(),
+  otherIds: [],
+  shared: emptyShared(),
+  uses: 0,
+}
 
 function setUp(env: 'live' | 'test' | 'both' = 'both') {
   const store = new Store(100)
@@ -57,15 +67,37 @@ test('what no key from elsewhere can be stays malformed', () => {
 })
 
 test('where the project takes none, other forms are malformed without a look-up', () => {
-  const { store, served, hold, code, pass } = setUp()
+  const { store, served, hold, code } = setUp()
   hold('old')
   store.setAcceptsImported(false)
   assert.equal(code('old'), 'malformed_key')
-  pass(60_000)
-  assert.equal(code('old'), 'malformed_key')
-  served.store = undefined
-  assert.equal(code('old'), 'malformed_key')
   assert.deepEqual([served.hits, served.misses], [0, 0])
+})
+
+test('while nobody knows whether the project takes keys from elsewhere, each may be one', () => {
+  const { store, served, code, pass } = setUp()
+  const never = () => {
+    for (const text of ['a b', '~'.repeat(513), 'é']) assert.equal(code(text), 'malformed_key', text)
+  }
+  const mistyped = `${drawKey()}x`
+  served.store = undefined
+  for (const text of ['old', mistyped]) assert.equal(code(text), 'not_ready')
+  never()
+  const unsaid = new Store(100)
+  unsaid.restore({ ...savedNothing, acceptsImported: undefined })
+  unsaid.confirm(0)
+  served.store = unsaid
+  for (const text of ['old', mistyped]) assert.equal(code(text), 'not_ready')
+  assert.equal(code(drawKey()), 'unknown_key')
+  never()
+  unsaid.setAcceptsImported(false)
+  assert.equal(code('old'), 'malformed_key')
+  store.setAcceptsImported(false)
+  served.store = store
+  pass(60_000)
+  for (const text of ['old', mistyped]) assert.equal(code(text), 'stale')
+  never()
+  assert.deepEqual([served.hits, served.misses], [0, 1])
 })
 
 test('the environment of a key from elsewhere is that of its record', () => {
@@ -119,6 +151,10 @@ test('a test keyring issues keys of any given text', () => {
   const verdict = keyring.verify('old-key-text', { scopes: ['a'] })
   assert.deepEqual([key, verdict.valid && verdict.keyId], ['old-key-text', keyId])
   assert.equal(keyring.verify('another-text').code, 'unknown_key')
+  for (const why of ['not_ready', 'stale', 'not_held'] as const) {
+    keyring.lose(why)
+    assert.equal(keyring.verify('another-text').code, why)
+  }
   assert.throws(() => keyring.issue({ key: 'a b' }), /key must be a text of 1 to 512/)
   assert.throws(() => keyring.issue({ key: drawKey('kr_test') }), /environment test/)
 })

@@ -224,7 +224,7 @@ test('of several reasons the first in the list of refusals is the verdict', () =
   const order: RefusalCode[] = []
   const judge = (candidate: string, more?: Requirements) => order.push(code(candidate, more) as RefusalCode)
   judge('')
-  judge('kr_test_x')
+  judge('a b')
   judge(drawKey('kr_test'))
   judge(key)
   served.store = store

@@ -62,15 +62,17 @@ export function createVerify(
     if (key === undefined || key === null || key === '') return refused.missing_key
     if (typeof key !== 'string') return refused.malformed_key
     const form = readKeyForm(key)
-    const { store } = served
-    if (form === 'malformed') {
-      // Without a hash, where no such key can be held: a flood of garbage costs nothing.
-      if (store === undefined || !store.acceptsImported || !isOtherForm(key)) return refused.malformed_key
-    } else if (!isAskedFor(form, ownEnv, requirements)) return refused.wrong_env
+    const isOther = form === 'malformed'
+    if (isOther && !isOtherForm(key)) return refused.malformed_key
+    if (!isOther && !isAskedFor(form, ownEnv, requirements)) return refused.wrong_env
 
-    if (store === undefined) return unavailable(refused.not_ready, key, form, requirements)
+    const { store } = served
+    if (store === undefined || (isOther && store.acceptsImported === undefined))
+      return unavailable(refused.not_ready, key, form, requirements)
     const now = clock.monotonic()
     if (!(store.confirmedAt > now - cachedTtlMs)) return unavailable(refused.stale, key, form, requirements)
+    // Without a hash, where no such key can be held: a flood of garbage costs nothing.
+    if (isOther && !store.acceptsImported) return refused.malformed_key
     const digest = digestOf(key)
     const slot = store.find(digest)
     if (slot === -1) {
@@ -86,7 +88,7 @@ export function createVerify(
     const env = records.env(slot)
     if (env !== form) {
       // The checksum covers the environment in the key's text, so only a forged feed can make them differ.
-      if (form !== 'malformed') return refused.unknown_key
+      if (!isOther) return refused.unknown_key
       if (!isAskedFor(env, ownEnv, requirements)) return refused.wrong_env
     }
     // Where no tenant is suspended, no id is read.
