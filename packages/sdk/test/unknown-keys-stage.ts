@@ -41,20 +41,20 @@ function virtualClock() {
 }
 
 /** A node of an empty feed, and a service that imports what it is sent: `brings` says whether the feed has it at once. */
-export function openUnknownKeys(check: OnUnknownKey) {
+export function openUnknownKeys(check: OnUnknownKey, env: 'live' | 'test' | 'both' = 'live') {
   const clock = virtualClock()
   const store = new Store(100)
   store.confirm(0)
   const served: Served = { store, hits: 0, misses: 0, evictions: 0 }
-  const judge = createVerify(served, { env: 'live', cachedTtlMs: 3_600_000, clock })
+  const judge = createVerify(served, { env, cachedTtlMs: 3_600_000, clock })
   const errors: KeyrailError[] = []
-  const sent: { digest: string; customer: Customer }[] = []
+  const sent: { digest: string; customer: Customer; env: 'live' | 'test' | undefined }[] = []
   const world = { asked: 0, brings: true, answer: async (): Promise<Imported> => ({ isActive: true }) }
   /** What a poll does that brings the imported keys. */
   const bring = (more: Partial<StoredKey> = {}) => {
     store.setAcceptsImported(true)
-    for (const [at, { digest, customer }] of sent.entries())
-      store.upsert({ ...storedKey, keyId: id(at + 1), digest, scopes: customer.scopes, ...more })
+    for (const [at, { digest, customer, env = 'live' }] of sent.entries())
+      store.upsert({ ...storedKey, keyId: id(at + 1), env, digest, scopes: customer.scopes, ...more })
     unknownKeys.polled()
   }
   const unknownKeys = new UnknownKeys({
@@ -62,8 +62,8 @@ export function openUnknownKeys(check: OnUnknownKey) {
       world.asked++
       return check(...given)
     },
-    async send(digest, customer) {
-      sent.push({ digest, customer })
+    async send(digest, customer, env) {
+      sent.push({ digest, customer, env })
       const answer = await world.answer()
       if (world.brings && answer.isActive) bring()
       return answer

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { makeSecretKey } from '../../server/test/vendor.ts'
 import { createKeyring } from '../src/keyring/keyring.ts'
 import { createGate } from '../src/protect/request-gate.ts'
+import { drawKey } from './keys.ts'
 import { startKeyrail } from './service.ts'
 import { until } from './until.ts'
 
@@ -17,10 +18,11 @@ const asks = (method: 'GET' | 'POST', path: string, body?: object) =>
   service.ask(method, path, { token: vendor.live, ...(body && { body }) })
 
 /** A node that knows the old keys of customers. */
-async function openNode(old: ReadonlyMap<string, string>) {
+async function openNode(old: ReadonlyMap<string, string>, env: 'live' | 'test' | 'both' = 'live') {
   const seen = { asked: 0, errors: [] as string[] }
   const keyring = createKeyring({
     ...settings,
+    env,
     importWith,
     onError: error => seen.errors.push(`${error.code}: ${error.message}`),
     async onUnknownKey(key) {
@@ -96,6 +98,20 @@ test('a paused key, and one of a suspended tenant, pass on no node that starts l
   assert.equal((await asks('POST', `/v1/keys/${paused.keyId}/enable`)).status, 200)
   await until(async () => (await fresh.status('old-paused')) === 200, 'the resumed key passes')
   assert.equal(fresh.seen.asked, 1)
+})
+
+test('a key of another Keyrail belongs to the environment of its text, on each node', async () => {
+  const [live, test] = [drawKey(), drawKey('kr_test')]
+  const old = new Map([live, test, 'old-both'].map(key => [key, 'org_both']))
+  await using both = await openNode(old, 'both')
+  const envs = [live, test, 'old-both'].map(async key => (await both.admit(key)).key?.env)
+  assert.deepEqual(await Promise.all(envs), ['live', 'test', 'live'])
+  await using ofTest = await openNode(old, 'test')
+  await using ofLive = await openNode(old)
+  assert.deepEqual([await ofTest.status(test), await ofLive.status(live)], [200, 200])
+  assert.deepEqual([await ofTest.status(live), await ofLive.status(test)], [401, 401])
+  assert.deepEqual([both.seen.asked, ofTest.seen.asked, ofLive.seen.asked], [3, 0, 0])
+  assert.deepEqual([both.seen.errors, ofTest.seen.errors, ofLive.seen.errors], [[], [], []])
 })
 
 test('two nodes that see an old key at the same time import it once', async () => {

@@ -16,7 +16,10 @@ export type ImportedCustomer = (
   createTenant?: boolean | undefined
 }
 
-/** Your own check of a key. Null or undefined: the key is not valid. */
+/**
+ * Your own check of a key. Null or undefined: the key is not valid. If it throws, or takes longer than 5,000 ms, the request is refused
+ * for now, as `not_held`. It keeps one of 64 places until it ends.
+ */
 export type OnUnknownKey = (
   key: string,
   requirements: Requirements,

@@ -48,6 +48,20 @@ test('an import has the digest of one key and its customer, and is sent with its
     assert.deepEqual([url, authorization], ['http://127.0.0.1/v1/keys/import', `Bearer ${importWith}`])
 })
 
+test('an import goes into the environment that is asked for, or else into that of the node', async () => {
+  const asked: unknown[] = []
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    asked.push(JSON.parse(String(init?.body)).env)
+    return Response.json({ rows: [{ status: 'created', id: id(3), active: true }] })
+  }
+  const customer = readCustomer({ externalId: 'acme' })
+  for (const env of ['live', 'test', 'both'] as const)
+    await importer(readOptions({ ...least, fetch, env }), importWith)(digestOf('old'), customer)
+  const send = importer(readOptions({ ...least, fetch, env: 'both' }), importWith)
+  for (const env of ['live', 'test'] as const) await send(digestOf('old'), customer, env)
+  assert.deepEqual(asked, ['live', 'test', 'live', 'live', 'test'])
+})
+
 /** What a node makes of an answer of the service. */
 function read(answer: Response) {
   const send = importer(readOptions({ ...least, fetch: async () => answer }), importWith)

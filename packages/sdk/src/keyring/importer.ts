@@ -21,7 +21,9 @@ export interface Imported {
 /** Imports one key of a customer. The service gets the digest, never the key. */
 export function importer({ url, fetch, env, scope }: Settings, secretKey: SecretKeySource) {
   const call = createHttpCaller({ url, secretKey, fetch })
-  return async (digest: string, customer: Customer): Promise<Imported> => {
+  // The environment of a node of both is live.
+  const own = env === 'test' ? 'test' : 'live'
+  return async (digest: string, customer: Customer, into: 'live' | 'test' = own): Promise<Imported> => {
     const { tenantId, externalId, name, scopes, meta, expiresAt, createTenant } = customer
     const row = {
       ...(tenantId === undefined ? { external_id: externalId } : { tenant_id: tenantId }),
@@ -31,8 +33,6 @@ export function importer({ url, fetch, env, scope }: Settings, secretKey: Secret
       ...(meta !== undefined && { meta }),
       ...(expiresAt !== null && { expires_at: new Date(expiresAt).toISOString() }),
     }
-    // A node of both environments imports into live.
-    const into = env === 'test' ? 'test' : 'live'
     const { text } = await call({
       method: 'POST',
       path: '/v1/keys/import',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { id } from '../../test/keys.ts'
+import { drawKey, id } from '../../test/keys.ts'
 import { acme, openUnknownKeys, storedKey } from '../../test/unknown-keys-stage.ts'
 import { digestOf } from '../runtime/digest.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
@@ -77,55 +77,87 @@ test('requests with one key share check and import; beyond 64 keys, held ones al
   assert.equal(await late, 'valid')
 })
 
-test('a check of more than 5 s refuses its request, and its answer counts for the next', async () => {
+test('a check of more than 5 s answers 503, and what it returns counts for a later request', async () => {
   let end = (_: typeof acme) => {}
+  const node = openUnknownKeys(() => new Promise(resolve => (end = resolve)))
+  const first = node.admit('old')
+  await turn()
+  await node.clock.pass(4_000)
+  const second = node.code('old')
+  await turn()
+  await node.clock.pass(1_000)
+  const { refusal } = await first
+  assert.equal(refusal?.status, 503)
+  assert.match(JSON.stringify(refusal?.body), /could not be checked","code":"not_held"/)
+  assert.equal(await second, 'not_held')
+  // At once: no request waits for a check that is late.
+  assert.equal(await node.code('old'), 'not_held')
+  assert.deepEqual([node.world.asked, node.sent.length], [1, 0])
+  end(acme)
+  await turn()
+  assert.equal(await node.code('old'), 'valid')
+  assert.deepEqual([node.world.asked, node.errors], [1, []])
+})
+
+test('a late check that refuses is remembered as any other', async () => {
+  let end = (_: null) => {}
   const node = openUnknownKeys(() => new Promise(resolve => (end = resolve)))
   const first = node.code('old')
   await turn()
   await node.clock.pass(5_000)
-  assert.equal(await first, 'malformed_key')
-  const second = node.code('old')
+  assert.equal(await first, 'not_held')
+  end(null)
   await turn()
+  assert.equal(await node.code('old'), 'malformed_key')
   assert.equal(node.world.asked, 1)
-  end(acme)
-  assert.equal(await second, 'valid')
 })
 
-test('a check that has not ended after 60 s makes room for another', async () => {
-  const node = openUnknownKeys(() => new Promise(() => {}))
+test('a check that never ends keeps its place and its key, however long', async () => {
+  const ends: (() => void)[] = []
+  const node = openUnknownKeys(() => new Promise(resolve => ends.push(() => resolve(null))))
   const all = Array.from({ length: 64 }, (_, at) => node.code(`key-${at}`))
   await turn()
-  await node.clock.pass(59_999)
-  await Promise.all(all)
+  await node.clock.pass(4_999)
   assert.equal(await node.code('late'), 'not_held')
+  assert.deepEqual(node.codes(), [])
   await node.clock.pass(1)
+  assert.deepEqual(new Set(await Promise.all(all)), new Set(['not_held']))
+  for (let minute = 0; minute < 3; minute++) {
+    await node.clock.pass(60_000)
+    for (const key of ['key-0', 'late', 'later']) assert.equal(await node.code(key), 'not_held')
+  }
+  assert.equal(node.world.asked, 64)
+  // Told once, not per request.
+  assert.deepEqual(node.codes(), ['own_check_failed'])
+  assert.match(node.errors[0]?.message ?? '', /^64 calls of onUnknownKey have not ended after 5,000 ms/)
+  ends[0]?.()
+  await turn()
+  assert.equal(await node.code('key-0'), 'malformed_key')
   const late = node.code('late')
   await turn()
   assert.equal(node.world.asked, 65)
-  await node.clock.pass(5_000)
+  assert.equal(await node.code('later'), 'not_held')
+  ends[64]?.()
   assert.equal(await late, 'malformed_key')
+  assert.deepEqual(node.codes(), ['own_check_failed'])
 })
 
-test('a check that ends after its time does not end the next one with the same key', async () => {
-  const fails: (() => void)[] = []
-  const node = openUnknownKeys(() => new Promise((_, reject) => fails.push(() => reject(new Error('late')))))
-  const first = node.code('old')
-  await turn()
-  await node.clock.pass(60_000)
-  assert.equal(await first, 'malformed_key')
-  const second = node.code('old')
-  await turn()
-  assert.equal(node.world.asked, 2)
-  fails[0]?.()
-  await turn()
-  const third = node.code('old')
-  await turn()
-  fails[1]?.()
-  assert.deepEqual([await second, await third], ['malformed_key', 'malformed_key'])
-  assert.equal(node.world.asked, 2)
+test('after a recovery, checks that hang anew are told anew', async () => {
+  const ends: (() => void)[] = []
+  const node = openUnknownKeys(() => new Promise(resolve => ends.push(() => resolve(null))))
+  for (const told of [1, 2]) {
+    const all = Array.from({ length: 64 }, (_, at) => node.code(`${told}-${at}`))
+    await turn()
+    await node.clock.pass(5_000)
+    await Promise.all(all)
+    assert.equal(await node.code('late'), 'not_held')
+    assert.equal(node.errors.length, told)
+    for (const end of ends.splice(0)) end()
+    await turn()
+  }
 })
 
-test('a check that throws, or returns no customer, refuses and is reported', async () => {
+test('a check that throws, or returns no customer, answers 503 for 5 s and is reported', async () => {
   const odd: unknown[] = [
     7,
     {},
@@ -135,14 +167,42 @@ test('a check that throws, or returns no customer, refuses and is reported', asy
   ]
   for (const given of odd) {
     const node = openUnknownKeys(async () => given as never)
-    assert.equal(await node.code('old'), 'malformed_key')
+    const { refusal } = await node.admit('old')
+    assert.equal(refusal?.status, 503)
+    assert.match(JSON.stringify(refusal?.body), /could not be checked","code":"not_held"/)
     assert.deepEqual([node.codes(), node.sent], [['own_check_failed'], []])
   }
   const node = openUnknownKeys(() => {
-    throw new Error('the key is old')
+    if (node.world.asked < 3) throw new Error('the key is old')
+    return Promise.resolve(acme)
   })
-  assert.equal(await node.code('old'), 'malformed_key')
-  assert.equal(await node.code('old'), 'malformed_key')
+  assert.equal(await node.code('old'), 'not_held')
+  await node.clock.pass(4_999)
+  assert.equal(await node.code('old'), 'not_held')
+  assert.deepEqual([node.codes(), node.world.asked], [['own_check_failed'], 1])
+  await node.clock.pass(1)
+  assert.equal(await node.code('old'), 'not_held')
   assert.deepEqual([node.codes(), node.world.asked], [['own_check_failed', 'own_check_failed'], 2])
   for (const { message } of node.errors) assert.doesNotMatch(message, /the key is old/)
+  await node.clock.pass(5_000)
+  assert.equal(await node.code('old'), 'valid')
+})
+
+test('a key of the form of Keyrail is imported into the environment of its text', async () => {
+  const [live, test] = [drawKey(), drawKey('kr_test')]
+  const both = openUnknownKeys(async () => acme, 'both')
+  for (const key of [live, test, 'old']) assert.equal(await both.code(key), 'valid')
+  assert.deepEqual(
+    both.sent.map(({ env }) => env),
+    ['live', 'test', undefined],
+  )
+  assert.deepEqual([(await both.admit(live)).key?.env, (await both.admit(test)).key?.env], ['live', 'test'])
+  for (const [env, other] of [
+    ['live', test],
+    ['test', live],
+  ] as const) {
+    const node = openUnknownKeys(async () => acme, env)
+    assert.equal(await node.code(other), 'wrong_env')
+    assert.equal(node.world.asked, 0)
+  }
 })
