@@ -1,5 +1,6 @@
 import type { Calls } from './calls.ts'
 import type { Listing } from './list.ts'
+import { faultFromService } from './names.ts'
 import type * as o from './options.ts'
 import type { CallOptions, KeyedOptions } from './request.ts'
 import type * as t from './types.ts'
@@ -86,8 +87,13 @@ export const keyCalls = (
     call('POST /v1/keys/enable', { object: 'bulk_operation', keyed: true, query: { wait }, body, options }),
   count: (body, options) => call('POST /v1/keys/count', { object: 'key_count', body, options }),
   getBulk: (id, options) => call('GET /v1/keys/bulk/:id', { object: 'bulk_operation', id, options }),
-  import: (body, options) =>
-    call('POST /v1/keys/import', { object: 'key_import', keyed: true, body, options }),
+  import: async (body, options) => {
+    const answer = await call('POST /v1/keys/import', { object: 'key_import', keyed: true, body, options })
+    const rows = answer.rows.map(({ errors, ...row }) =>
+      errors === undefined ? row : { ...row, errors: errors.map(faultFromService) },
+    )
+    return { ...answer, rows }
+  },
   export: exportKeys,
   deleteEnded: read('DELETE /v1/keys/ended', 'ended_keys_deletion'),
   usage: (id, query, options) => call('GET /v1/keys/:id/usage', { object: 'key_usage', id, query, options }),

@@ -176,6 +176,28 @@ test('a refused field has the path and the names of the caller, except in opaque
   }
 })
 
+test('what an imported row lacks has the path and the names of the caller', async () => {
+  const digest = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'
+  const rule = { id: 'a', limit: 1, windowMs: 1, algorithm: 'fixed', scope: 'key' } as const
+  const wrong = [
+    { externalId: randomUUID(), digest },
+    { tenantId: vendor.tenantId, externalId: 'acme', digest },
+    { tenantId: vendor.tenantId, digest, rateLimits: [rule] },
+    { tenantId: vendor.tenantId, digest, allowedCidrs: ['x'] },
+  ]
+  const { projectId, env } = place
+  const { rows, invalid } = await admin.keys.import({ projectId, env, rows: wrong as never })
+  assert.equal(invalid, 4)
+  const faults = rows.map(({ errors = [] }) => errors.map(({ path, message }) => `${path} ${message}`))
+  assert.deepEqual(faults[0], ['externalId is the externalId of no tenant'])
+  assert.deepEqual(faults[1], ['externalId must not be given beside tenantId'])
+  assert.match(faults[2]?.join() ?? '', /^rateLimits\.0\.windowMs must be >= 1000$/)
+  assert.match(faults[3]?.join() ?? '', /^allowedCidrs\.0 /)
+  const right = { tenantId: vendor.tenantId, digest }
+  const made = await admin.keys.import({ projectId, env, dryRun: true, rows: [right] })
+  assert.deepEqual(made.rows, [{ status: 'created', id: null, active: true }])
+})
+
 test('a body may have values that JSON writes in their own way', async () => {
   const ends = new Date(Date.now() + 86_400_000)
   const { expiresAt } = await admin.keys.create({ ...place, expiresAt: ends as unknown as string })

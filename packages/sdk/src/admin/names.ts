@@ -71,16 +71,24 @@ export function errorFromService(error: unknown): unknown {
   if (!(error instanceof KeyrailError) || error.errors.length === 0) return error
   let { message: text } = error
   const errors = error.errors.map(({ path, message }) => {
-    const fault = {
-      path: pathFromService(path),
-      message: isOfValues.test(message) ? message : camel(message),
-    }
+    const fault = faultFromService({ path, message })
     // A long message is cut there.
     text = text.replace(` ${path}: `, () => ` ${fault.path}: `).replace(message, () => fault.message)
     return fault
   })
   return new KeyrailError(error.code, text, { ...error, errors })
 }
+
+interface Fault {
+  path: string
+  message: string
+}
+
+/** What is wrong with a field, with the names of the caller. */
+export const faultFromService = ({ path, message }: Fault): Fault => ({
+  path: pathFromService(path),
+  message: isOfValues.test(message) ? message : camel(message),
+})
 
 /** Messages that quote values of the service. All others may quote names, as in `must not be given beside tenant_id`. */
 const isOfValues = /^must (?:be one of|match) /
