@@ -1322,7 +1322,10 @@ type ImportedCustomer = ({
 /** Makes the tenant of this `externalId` if there is none. Default: false. */
 	createTenant?: boolean | undefined;
 };
-/** Your own check of a key. Null or undefined: the key is not valid. */
+/**
+ * Your own check of a key. Null or undefined: the key is not valid. If it throws, or takes longer than 5,000 ms, the request is refused
+ * for now, as `not_held`. It keeps one of 64 places until it ends.
+ */
 type OnUnknownKey = (key: string, requirements: Requirements) => Promise<ImportedCustomer | null | undefined>;
 /** Options of `createKeyring`. */
 interface KeyringOptions extends ConnectionOptions, ErrorOptions {
