@@ -2,8 +2,8 @@
  * HTTP below the routes. `server.ts` listens, `sockets.ts` bounds connections (`quiet-sockets.ts`: those without a
  * request; `stop-listening.ts`: at the end), `certificate.ts` follows its files. `headers.ts`, `query.ts`, `user-agent.ts` and
  * `client.ts` read a request, `validate.ts` compares it with its schema, `body/` its body. `cors.ts` lets pages read,
- * `problem.ts` makes the error, `serve-static.ts` and `tagged-body.ts` answer unchanged things with 304, `answered.ts`
- * tells when an answer ended, `request-log.ts` writes one line.
+ * `problem.ts` makes the error, with names as `shown-name.ts` shows them, `serve-static.ts` and `tagged-body.ts` answer unchanged
+ * things with 304, `answered.ts` tells when an answer ended, `request-log.ts` writes one line.
  */
 
 import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
