@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from './schema.ts'
 import { Env, strictObject, Timestamp, Uuid } from './shared.ts'
-import type { ServiceVerdict } from './verdicts.ts'
+import { type ServiceVerdict, shadowPrefix, shadowWords } from './verdicts.ts'
 
 /** Requests counted by a vendor's servers: those that passed, by key and hour, and those refused, by reason and hour. */
 
@@ -58,14 +58,19 @@ export const refusalReasons = [
 ] as const satisfies readonly ServiceVerdict[]
 export type RefusalReason = (typeof refusalReasons)[number]
 
+/** The reasons of requests that a keyring in shadow has judged: nothing was refused. */
+export const shadowReasons: readonly string[] = shadowWords.map(word => `${shadowPrefix}${word}`)
+
+const inCode = (words: readonly string[]): string => words.map(word => `\`${word}\``).join(', ')
+
 const RefusalRecord = strictObject({
   hour: Hour,
   reason: Type.String({
     pattern: '^[a-z][a-z0-9_]{0,31}$',
-    description: `One of ${refusalReasons.map(reason => `\`${reason}\``).join(', ')}. Others are ignored.`,
+    description: `One of ${inCode(refusalReasons)}; or, of requests that were judged in shadow and not refused, one of ${inCode(shadowReasons)}. Others are ignored.`,
     examples: ['unknown_key'],
   }),
-  count: count('Requests that were refused.'),
+  count: count('Requests that were refused, or judged in shadow.'),
 })
 
 export const RefusalReport = strictObject({

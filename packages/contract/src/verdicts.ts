@@ -61,6 +61,19 @@ export const serviceVerdicts: readonly ServiceVerdict[] = [
   limitRefusal,
 ]
 
+/** What a keyring beside an old check may find where the old check accepts, in the order of judging. */
+export type ShadowRefusal = KeyRefusal | typeof limitRefusal
+export const shadowRefusals: readonly ShadowRefusal[] = [
+  ...(Object.keys(keyRefusals) as KeyRefusal[]),
+  limitRefusal,
+]
+/**
+ * What nodes count of requests that a keyring judges beside an old check: both agree, the old check alone refuses, or the keyring alone
+ * refuses, by code. In reports each has `shadowPrefix` before it.
+ */
+export const shadowWords = ['agreed', 'accepted', ...shadowRefusals] as const
+export const shadowPrefix = 'shadow_'
+
 /** The status with which a request is answered whose key is refused. */
 export function refusalStatus(code: KeyRefusal): 401 | 403 | 503 {
   if (code === 'ip_unknown' || code === 'ip_not_allowed' || code === 'insufficient_scope') return 403

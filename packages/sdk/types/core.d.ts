@@ -165,6 +165,16 @@ type Refusals = {
 		reason: "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 		count: number;
 	})[];
+	shadow: {
+		/** Both accepted, or both refused. */agreed: number;
+/** Refused by the old check, and accepted by the keyring. */
+		accepted: number;
+/** Accepted by the old check, and refused by the keyring, by reason, the most first. */
+		refused: ({
+			reason: "missing_key" | "malformed_key" | "wrong_env" | "not_ready" | "stale" | "not_held" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
+			count: number;
+		})[];
+	};
 };
 type RefusalsQuery = {
 	days?: number;
@@ -1607,7 +1617,8 @@ interface Keyring extends AsyncDisposable {
 	/** Verifies a key: synchronous, in memory, never throws. */
 	verify(key: string | null | undefined, requirements?: Requirements): Verdict;
 	/**
-	 * Verifies a key and counts in `stats().shadow` whether an old check came to the same result. Counts no refusal for reports.
+	 * Verifies a key and counts whether an old check came to the same result: in `stats().shadow`, and for the reports of `usage`, in which
+	 * it is no refusal.
 	 *
 	 * @param accepted the result of the old check
 	 */

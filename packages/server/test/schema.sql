@@ -585,6 +585,21 @@ table sessions row level security
   policy sessions_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
+table shadow_days row level security
+  workspace_id uuid not null
+  env text not null
+  day date not null
+  project_id uuid not null
+  reason text not null
+  requests numeric not null
+  constraint shadow_days_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint shadow_days_reason CHECK ((reason ~ '^[a-z][a-z_]{0,31}$'::text))
+  constraint shadow_days_requests_bounds CHECK ((requests > (0)::numeric))
+  constraint shadow_days_pkey PRIMARY KEY (workspace_id, env, day, project_id, reason)
+  CREATE INDEX shadow_days_by_day ON public.shadow_days USING btree (((day + 0)))
+  policy shadow_days_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant select to keyrail_app
+
 table signing_keys
   kid text not null
   private_key bytea

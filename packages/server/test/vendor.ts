@@ -123,7 +123,7 @@ export async function answerOnce(harness: Harness, vendor: Vendor): Promise<void
   )
 }
 
-/** Reports one request of a new key, and one that was refused, so that every usage table has a row. */
+/** Reports one request of a new key, one that was refused, and one judged in shadow, so that every usage table has a row. */
 export async function useOnce(harness: Harness, vendor: Vendor): Promise<void> {
   const { id } = await issueKey(harness, vendor)
   const [{ now }] = await harness.query('select service_now() as now')
@@ -137,10 +137,10 @@ export async function useOnce(harness: Harness, vendor: Vendor): Promise<void> {
     body: {
       report_id: randomUUID(),
       project_id: vendor.projectId,
-      records: [{ hour: now, reason: 'unknown_key', count: 1 }],
+      records: ['unknown_key', 'shadow_agreed'].map(reason => ({ hour: now, reason, count: 1 })),
     },
   })
-  assert.deepEqual([refused.status, refused.body.accepted], [202, 1], JSON.stringify(refused.body))
+  assert.deepEqual([refused.status, refused.body.accepted], [202, 2], JSON.stringify(refused.body))
 }
 
 /** Charges a request to a limit of the vendor's tenant, so that there is a counter. */

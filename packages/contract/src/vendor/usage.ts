@@ -15,6 +15,7 @@ import {
   Uuid,
 } from '../shared.ts'
 import { refusalReasons } from '../usage.ts'
+import { shadowRefusals } from '../verdicts.ts'
 
 /** Requests made with keys, by UTC day and month. Spec, "Usage". */
 
@@ -150,6 +151,19 @@ export const RefusalsQuery = Type.Object({
 })
 export type RefusalsQuery = ReadQuery<typeof RefusalsQuery>
 
+const ShadowCount = (description: string) => Type.Integer({ minimum: 0, description })
+
+/** Requests that keyrings judged beside an old check, of which they refused none. Guards count what they would refuse alone. */
+const ShadowFigures = strictObject({
+  agreed: ShadowCount('Both accepted, or both refused.'),
+  accepted: ShadowCount('Refused by the old check, and accepted by the keyring.'),
+  refused: Type.Array(strictObject({ reason: oneOf(shadowRefusals), count: Type.Integer({ minimum: 1 }) }), {
+    maxItems: shadowRefusals.length,
+    description: 'Accepted by the old check, and refused by the keyring, by reason, the most first.',
+  }),
+})
+export type ShadowFigures = Static<typeof ShadowFigures>
+
 /** Requests that servers refused in the last UTC days, ending today, by reason, the most first. */
 export const Refusals = strictObject({
   object: Type.Literal('refusals'),
@@ -158,5 +172,6 @@ export const Refusals = strictObject({
   data: Type.Array(strictObject({ reason: oneOf(refusalReasons), count: Type.Integer({ minimum: 1 }) }), {
     maxItems: refusalReasons.length,
   }),
+  shadow: ShadowFigures,
 })
 export type Refusals = Static<typeof Refusals>

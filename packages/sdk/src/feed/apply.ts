@@ -48,12 +48,11 @@ export function applyDelta(
       continue
     }
     const { keyId, digest } = change.gone
+    const slot = digest === undefined ? -1 : store.find(digest)
     if (digest !== undefined && change.isUnreadable) ended.forget(digest)
-    else if (digest !== undefined && change.cause !== undefined) ended.addCause(digest, change.cause)
-    else if (digest !== undefined) {
-      const slot = store.find(digest)
-      if (slot !== -1) ended.add(store.records, slot, generatedAt)
-    }
+    else if (digest !== undefined && change.cause !== undefined)
+      ended.addCause(digest, change.cause, slot === -1 ? undefined : store.records.env(slot))
+    else if (slot !== -1) ended.add(store.records, slot, generatedAt)
     store.remove(keyId, digest)
   }
   store.labels?.prune(tenants.map(({ tenantId }) => tenantId))

@@ -7,8 +7,9 @@ import { type Admin, createAdmin } from '../admin/create.ts'
 import { createEmbed, type Embed } from '../embed/client.ts'
 import { readReports } from '../http/connection-options.ts'
 import { createIdempotency, type Idempotency } from '../idempotency/idempotent.ts'
-import { createKeyring, type Keyring, type KeyringStats } from '../keyring/keyring.ts'
+import { type Keyring, type KeyringStats, openKeyring } from '../keyring/keyring.ts'
 import { type Limiter, limiterWorld, openLimiter } from '../limits/limit.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import { lasting } from '../runtime/errors.ts'
 import type { Reports } from '../runtime/reports.ts'
@@ -92,8 +93,16 @@ class LazyKeyrail implements Keyrail {
 
   get keys(): Keyring {
     return this.#part('keys', ({ keys, connection, project }) =>
-      createKeyring({ ...keys, ...connection, project }),
+      openKeyring(
+        { ...keys, ...connection, project },
+        { clock: systemClock, random: Math.random, onCompare: () => this.#reportShadow() },
+      ),
     )
+  }
+
+  /** A program that compares has no guard which would make the part that reports. */
+  #reportShadow(): void {
+    if (this.#closing === undefined) void this.usage
   }
 
   get limiter(): Limiter {

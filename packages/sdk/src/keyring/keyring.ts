@@ -69,7 +69,8 @@ export interface Keyring extends AsyncDisposable {
   /** Verifies a key: synchronous, in memory, never throws. */
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
   /**
-   * Verifies a key and counts in `stats().shadow` whether an old check came to the same result. Counts no refusal for reports.
+   * Verifies a key and counts whether an old check came to the same result: in `stats().shadow`, and for the reports of `usage`, in which
+   * it is no refusal.
    *
    * @param accepted the result of the old check
    */
@@ -94,6 +95,8 @@ interface World {
   random: () => number
   uptimeMs?: () => number
   diskMaxMs?: number
+  /** Called before the first `compare` returns. */
+  onCompare?: () => void
 }
 
 /** `createKeyring` with the caller's own clock and randomness. */
@@ -131,8 +134,8 @@ class HeldKeys {
     const clock = openAwakeClock(world.clock, world.uptimeMs)
     const reports = new Reports(settings)
     const time = new ServiceTime(clock)
-    const { projectId } = settings.scope
-    const counts = new RefusalCounts(projectId, () => time.now(clock.monotonic()), settings.env)
+    const now = () => time.now(clock.monotonic())
+    const counts = new RefusalCounts(settings.scope.projectId, now, settings.env, settings.isShadow)
     const client = createFeedClient(settings)
     const { served, verify, sync, unknownKeys } = openSubscription({
       settings,
@@ -163,8 +166,12 @@ class HeldKeys {
 
   compare(key: string | null | undefined, accepted: boolean, requirements?: Requirements): Verdict {
     const verdict = (countedBy(this.verify)?.judge ?? this.verify)(key, requirements)
-    this.#hasCompared = true
+    if (!this.#hasCompared) {
+      this.#hasCompared = true
+      this.#world.onCompare?.()
+    }
     this.#shadow.compare(verdict, accepted)
+    this.#counts.compare(verdict, accepted, typeof key === 'string' ? key : undefined)
     return verdict
   }
 

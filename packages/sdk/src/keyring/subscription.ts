@@ -3,6 +3,7 @@ import { Sync } from '../feed/sync.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Reports } from '../runtime/reports.ts'
 import type { ServiceTime } from '../runtime/service-time.ts'
+import { envOfHeld } from '../verify/env-of-held.ts'
 import { counting, type RefusalCounts } from '../verify/refusal-counts.ts'
 import { createVerify, type Served, type Verify } from '../verify/verify.ts'
 import { importer } from './importer.ts'
@@ -42,6 +43,7 @@ export function openSubscription({
     monotonic: () => clock.monotonic(),
     pause: clock.pause,
   }
+  if (counts !== undefined) counts.envOf = key => envOfHeld(served, key)
   const judge = createVerify(served, { env, cachedTtlMs, clock: serviceClock, onUnavailable })
   const unknownKeys =
     own &&

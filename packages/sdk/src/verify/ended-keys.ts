@@ -17,6 +17,8 @@ export const refusalBy: ReadonlyMap<string, Refused> = new Map(
 export class EndedKeys {
   /** By digest, oldest first. */
   readonly #refusals = new Map<string, Refused>()
+  /** Those of the environment test. */
+  readonly #ofTest = new Set<string>()
   readonly #keysMax: number
 
   constructor(keysMax = KEYS_MAX) {
@@ -31,6 +33,12 @@ export class EndedKeys {
     return this.#refusals.get(digest)
   }
 
+  /** The environment of an ended key; undefined if nothing is known of the key. */
+  envOf(digest: string): 'live' | 'test' | undefined {
+    if (this.#ofTest.has(digest)) return 'test'
+    return this.#refusals.has(digest) ? 'live' : undefined
+  }
+
   /**
    * Records a key that is about to be removed. If it was past its end at that time, that is why; otherwise it was revoked.
    *
@@ -38,22 +46,28 @@ export class EndedKeys {
    */
   add(records: Records, slot: number, at: number): void {
     const end = records.end(slot)
-    this.#set(records.digest(slot), end > at ? refused.revoked_key : refusalAfter(end))
+    const refusal = end > at ? refused.revoked_key : refusalAfter(end)
+    this.#set(records.digest(slot), refusal, records.env(slot))
   }
 
-  /** Records the cause that the service gave. With an unknown cause, the key is just unknown. */
-  addCause(digest: string, cause: string): void {
+  /**
+   * Records the cause that the service gave. With an unknown cause, the key is just unknown.
+   *
+   * @param env of the key, if it is held
+   */
+  addCause(digest: string, cause: string, env?: 'live' | 'test'): void {
     const refusal = refusalBy.get(cause)
     if (refusal === undefined) this.forget(digest)
-    else this.#set(digest, refusal)
+    else this.#set(digest, refusal, env ?? this.envOf(digest))
   }
 
-  #set(digest: string, refusal: Refused): void {
-    this.#refusals.delete(digest)
+  #set(digest: string, refusal: Refused, env: 'live' | 'test' | undefined): void {
+    this.forget(digest)
     this.#refusals.set(digest, refusal)
+    if (env === 'test') this.#ofTest.add(digest)
     if (this.#refusals.size <= this.#keysMax) return
     const [oldest] = this.#refusals.keys()
-    if (oldest !== undefined) this.#refusals.delete(oldest)
+    if (oldest !== undefined) this.forget(oldest)
   }
 
   addAll(records: Records, at: number): void {
@@ -63,9 +77,11 @@ export class EndedKeys {
   /** The service sends the key again, such as an expired one that was renewed. */
   forget(digest: string): void {
     this.#refusals.delete(digest)
+    this.#ofTest.delete(digest)
   }
 
   clear(): void {
     this.#refusals.clear()
+    this.#ofTest.clear()
   }
 }

@@ -6,6 +6,7 @@ import { emptyShared } from '../store/shared-list.ts'
 import { Store } from '../store/store.ts'
 import { createTestKeyring } from '../testing.ts'
 import { EndedKeys } from './ended-keys.ts'
+import { envOfHeld } from './env-of-held.ts'
 import { RefusalCounts } from './refusal-counts.ts'
 import { createVerify, type Served } from './verify.ts'
 
@@ -142,6 +143,30 @@ test('an unknown key from elsewhere counts in the environment of its node', () =
     counts.add('unknown_key', 'old')
     assert.equal(counts.take()?.env, counted)
   }
+})
+
+test('a refused key from elsewhere counts in the environment of its record, held or ended', () => {
+  const { served, store, hold, code } = setUp()
+  const counts = new RefusalCounts(id(1), () => 0)
+  counts.envOf = key => envOfHeld(served, key)
+  const reported = (key: string, refusal: string) => {
+    counts.add(refusal, key)
+    const { env, records } = counts.take() ?? assert.fail()
+    return [env, records[0]?.reason]
+  }
+  for (const env of ['test', 'live'] as const) {
+    const key = `old-${env}`
+    hold(key, env)
+    assert.deepEqual(reported(key, code(key, { scopes: ['a'] })), [env, 'insufficient_scope'])
+    const digest = digestOf(key)
+    served.ended?.add(store.records, store.find(digest), 0)
+    store.remove(id(env === 'test' ? 1 : 2), digest)
+    assert.deepEqual(reported(key, code(key)), [env, 'revoked_key'])
+  }
+  served.ended?.addCause(digestOf('other'), 'expired', 'test')
+  assert.deepEqual(reported('other', code('other')), ['test', 'expired_key'])
+  served.ended?.forget(digestOf('other'))
+  assert.deepEqual(reported('other', code('other')), ['live', 'unknown_key'])
 })
 
 test('a test keyring issues keys of any given text', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusalReasons } from '@keyrail/contract/usage'
+import { refusalReasons, shadowReasons } from '@keyrail/contract/usage'
 import { drawKey, id } from '../../test/keys.ts'
 import { countedBy, counting, RefusalCounts } from './refusal-counts.ts'
-import { refusals, refused } from './verdict.ts'
+import { refusals, refused, type Valid } from './verdict.ts'
 
 const HOUR = 3_600_000
 const NOW = Date.parse('2027-01-01T10:59:59Z')
@@ -71,6 +71,67 @@ test('however many keys and hours are refused, what is kept has a bound', () => 
   counts.isTaken = false
   assert.equal(counts.take(), undefined)
   assert.equal(counts.size, 0)
+})
+
+/** Of a keyring with the option `shadow`. */
+const inShadow = () => new RefusalCounts(id(1), () => NOW, 'live', true)
+const takenOf = (counts: RefusalCounts) =>
+  Object.fromEntries(counts.take()?.records.map(({ reason, count }) => [reason, count]) ?? [])
+const valid = { ...refused.unknown_key, valid: true, code: 'valid', env: 'live' } as unknown as Valid
+
+test('in shadow what would be refused is counted apart, by each code of the contract', () => {
+  const counts = inShadow()
+  for (const code of [...Object.keys(refusals), 'rate_limited', 'limits_unavailable', 'agreed', 'accepted'])
+    counts.add(code, code === 'missing_key' ? undefined : drawKey('kr_test'))
+  counts.compare(valid, true, drawKey())
+  counts.compare(valid, false, drawKey())
+  // A live node reports on live alone, whatever it is shown.
+  assert.deepEqual(takenOf(counts), Object.fromEntries(shadowReasons.map(reason => [reason, 1])))
+  assert.equal(counts.size, 0)
+})
+
+test('compare counts with and without shadow, and its old check may refuse nothing or all', () => {
+  for (const counts of [inShadow(), new RefusalCounts(id(1), () => NOW)]) {
+    for (const accepted of [true, false]) {
+      counts.compare(refused.unknown_key, accepted, 'old')
+      counts.compare(refused.missing_key, accepted, null)
+      counts.compare(valid, accepted, drawKey('kr_live'))
+    }
+    assert.deepEqual(takenOf(counts), {
+      shadow_agreed: 3,
+      shadow_accepted: 1,
+      shadow_missing_key: 1,
+      shadow_unknown_key: 1,
+    })
+  }
+})
+
+test('where compare counts, guards in shadow add the limits alone, which it cannot know', () => {
+  const counts = inShadow()
+  counts.add('unknown_key', 'old')
+  counts.compare(refused.unknown_key, true, 'old')
+  counts.add('unknown_key', 'old')
+  counts.add('rate_limited', { env: 'live' })
+  assert.deepEqual(takenOf(counts), { shadow_unknown_key: 2, shadow_rate_limited: 1 })
+})
+
+test('what a report of shadow cannot hold goes in the next one', () => {
+  const time = { now: NOW }
+  const counts = new RefusalCounts(id(1), () => time.now, 'both', true)
+  for (let hour = 0; hour < 12; hour++) {
+    for (const code of Object.keys(refusals)) counts.add(code, drawKey('kr_test'))
+    counts.settle()
+    time.now += HOUR
+  }
+  const taken = []
+  for (let report = counts.take(); report; report = counts.take()) taken.push(report)
+  assert.deepEqual(
+    taken.map(({ env, records }) => [env, records.length]),
+    [
+      ['test', 100],
+      ['test', 80],
+    ],
+  )
 })
 
 test('a proxy of the caller around a counting `verify` is not taken for it', () => {

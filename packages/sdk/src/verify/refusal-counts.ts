@@ -1,5 +1,6 @@
+import { limitRefusal, shadowPrefix, shadowWords } from '@keyrail/contract/verdicts'
 import { readKeyForm } from './token.ts'
-import type { RefusalCode, Valid } from './verdict.ts'
+import type { RefusalCode, Valid, Verdict } from './verdict.ts'
 import type { Verify } from './verify.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,6 +25,23 @@ const reasons = [
   'rate_limited',
 ] as const satisfies readonly (RefusalCode | 'rate_limited')[]
 const places: ReadonlyMap<string, number> = new Map(reasons.map((reason, at) => [reason, at]))
+/** What is counted: refusals, then what a keyring in shadow would refuse, and where an old check agrees. */
+const words: readonly string[] = [...reasons, ...shadowWords.map(word => `${shadowPrefix}${word}`)]
+const AGREED = reasons.length
+const ACCEPTED = AGREED + 1
+/** By the codes that a verdict or a guard has, which are those behind `agreed` and `accepted`. */
+const shadowPlaces: ReadonlyMap<string, number> = new Map(
+  shadowWords.slice(2).map((code, at) => [code, ACCEPTED + 1 + at]),
+)
+/** Verdicts with these codes say nothing about a key that is known here, so no environment is looked up: a flood costs no hash. */
+const ofNoKey: ReadonlySet<string> = new Set<RefusalCode>([
+  'missing_key',
+  'malformed_key',
+  'not_ready',
+  'stale',
+  'not_held',
+  'unknown_key',
+])
 const environments = ['live', 'test'] as const
 
 /** Counted refusals of one project and environment, of which there is at least one. */
@@ -42,33 +60,64 @@ export class RefusalCounts {
   isTaken: boolean | undefined
   /** Whether nothing is counted any more. */
   isOver = false
+  /** The environment of a known key whose text has none. */
+  envOf: ((key: string) => 'live' | 'test' | undefined) | undefined
   readonly #project: string
   readonly #now: () => number
-  /** Of keys whose text has none. */
-  readonly #env: 'live' | 'test'
-  /** Refusals since the last report was made: one number for each reason in live, then for each in test. */
+  readonly #env: 'live' | 'test' | 'both'
+  readonly #isShadow: boolean
+  #hasCompared = false
+  /** Refusals since the last report was made: one number for each word in live, then for each in test. */
   #counts = empty()
   /** Earlier refusals by hour since 1970, in the order in which the hours came. */
   readonly #hours = new Map<number, Float64Array>()
 
   /**
    * @param now the time of the service, in milliseconds since the epoch
-   * @param env of a key from elsewhere that is not known. A node of test may report on test alone
+   * @param env of the node, which reports on no other: a credential of test may report on test alone
+   * @param isShadow whether the refusals that are added are of a keyring in shadow, which refuses nothing
    */
-  constructor(project: string, now: () => number, env: 'live' | 'test' | 'both' = 'live') {
+  constructor(
+    project: string,
+    now: () => number,
+    env: 'live' | 'test' | 'both' = 'both',
+    isShadow: boolean = false,
+  ) {
     this.#project = project
     this.#now = now
-    this.#env = env === 'test' ? 'test' : 'live'
+    this.#env = env
+    this.#isShadow = isShadow
   }
 
   /** @param key as it was presented, or its verdict */
   add(code: string, key: string | Pick<Valid, 'env'> | null | undefined): void {
-    const place = places.get(code)
-    if (place === undefined || key === null || key === undefined) return
-    const form = typeof key === 'string' ? readKeyForm(key) : key.env
-    const env = form === 'malformed' ? this.#env : form
-    const at = place + (env === 'test' ? reasons.length : 0)
+    if (!this.#isShadow) this.#count(places.get(code), code, key)
+    // Requests that are compared would count twice. Limits are charged by guards alone.
+    else if (!this.#hasCompared || code === limitRefusal) this.#count(shadowPlaces.get(code), code, key)
+  }
+
+  /** Counts a verdict beside that of an old check. */
+  compare(verdict: Verdict, accepted: boolean, key: string | null | undefined): void {
+    this.#hasCompared = true
+    const place = verdict.valid ? ACCEPTED : shadowPlaces.get(verdict.code)
+    // Programs without types may hand over what their check found.
+    const isAgreed = verdict.valid === Boolean(accepted)
+    this.#count(isAgreed ? AGREED : place, verdict.code, verdict.valid ? verdict : key)
+  }
+
+  #count(place: number | undefined, code: string, key: string | Pick<Valid, 'env'> | null | undefined): void {
+    if (place === undefined) return
+    const at = place + (this.#envOf(code, key) === 'test' ? words.length : 0)
     this.#counts[at] = (this.#counts[at] as number) + 1
+  }
+
+  #envOf(code: string, key: string | Pick<Valid, 'env'> | null | undefined): 'live' | 'test' {
+    if (this.#env !== 'both') return this.#env
+    if (key === null || key === undefined) return 'live'
+    if (typeof key !== 'string') return key.env
+    const form = readKeyForm(key)
+    if (form !== 'malformed') return form
+    return (ofNoKey.has(code) ? undefined : this.envOf?.(key)) ?? 'live'
   }
 
   /** How many refusals are in no report. */
@@ -83,10 +132,10 @@ export class RefusalCounts {
     for (const [at, env] of environments.entries()) {
       const records: Refusals['records'] = []
       for (const [hour, counts] of this.#hours)
-        for (const [place, reason] of reasons.entries()) {
-          const count = Math.min(counts[at * reasons.length + place] as number, COUNT_MAX)
+        for (const [place, reason] of words.entries()) {
+          const count = Math.min(counts[at * words.length + place] as number, COUNT_MAX)
           if (count === 0 || records.length === RECORDS_MAX) continue
-          counts[at * reasons.length + place] = (counts[at * reasons.length + place] as number) - count
+          counts[at * words.length + place] = (counts[at * words.length + place] as number) - count
           records.push({ hour: new Date(hour * HOUR_MS).toISOString(), reason, count })
         }
       if (records.length > 0) return { project_id: this.#project, env, records }
@@ -111,7 +160,7 @@ export class RefusalCounts {
   }
 }
 
-const empty = () => new Float64Array(reasons.length * environments.length)
+const empty = () => new Float64Array(words.length * environments.length)
 const sumOf = (counts: Float64Array): number => counts.reduce((sum, count) => sum + count, 0)
 
 /** What counts the refusals of a keyring, and how it judges without counting. */
@@ -136,7 +185,7 @@ export function countedBy(verify: Verify & { readonly [counted]?: Counted }): Co
 export function counting(judge: Verify, counts: RefusalCounts): Verify {
   const verify: Verify = (key, requirements) => {
     const verdict = judge(key, requirements)
-    if (!verdict.valid) counts.add(verdict.code, key)
+    if (!verdict.valid) counts.add(verdict.code, typeof key === 'string' ? key : undefined)
     return verdict
   }
   return Object.defineProperty(verify, counted, { value: { verify, judge, counts } satisfies Counted })

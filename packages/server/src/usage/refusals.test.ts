@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, test } from 'node:test'
-import { refusalReasons } from '@keyrail/contract/usage'
+import { refusalReasons, shadowReasons } from '@keyrail/contract/usage'
 import { startHarness } from '../../test/harness.ts'
 import { makeFleet } from '../../test/usage-fleet.ts'
 import { makeSecretKey } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
-import { pruneRefusals, pruneUsageReports } from './room.ts'
+import { pruneRefusals, pruneShadow, pruneUsageReports } from './room.ts'
 
 const harness = await startHarness()
 const { ask, query, setStoreTime } = harness
@@ -51,6 +51,14 @@ async function openVendor() {
       )
       return Object.fromEntries(data.map(({ reason, count }) => [reason, count]))
     },
+    /** What was counted in shadow: agreed, accepted here alone, refused here alone. */
+    async shadow(text = '', token = live): Promise<[number, number, Record<string, number>]> {
+      const { status, body } = await ask('GET', `/v1/usage/refusals?${text}`, { token })
+      assert.equal(status, 200, JSON.stringify(body))
+      const { agreed, accepted, refused } = body.shadow
+      const causes = refused.map(({ reason, count }: { reason: string; count: number }) => [reason, count])
+      return [agreed, accepted, Object.fromEntries(causes)]
+    },
   }
 }
 
@@ -67,19 +75,77 @@ test('a report of refusals is applied once, and its id is not one of usage', asy
   assert.deepEqual(await read(), { rate_limited: 30, unknown_key: 8 })
 })
 
-test('reports that come at once add up', async () => {
-  const { report, read } = await openVendor()
-  const ids = Array.from({ length: 20 }, () => randomUUID())
-  await Promise.all([...ids, ...ids].map(id => report([at('unknown_key'), at('expired_key', 2)], { id })))
-  assert.deepEqual(await read(), { expired_key: 40, unknown_key: 20 })
-})
-
 test('every reason is counted, and one that this service does not know is ignored', async () => {
   const { report, read } = await openVendor()
   assert.deepEqual(await report(refusalReasons.map(reason => at(reason))), [refusalReasons.length, 0])
   assert.deepEqual(await report([at('of_tomorrow'), at('unknown_key')]), [1, 1])
   assert.deepEqual(await report([at('of_tomorrow')]), [0, 1])
   assert.equal(Object.keys(await read()).length, refusalReasons.length)
+})
+
+test('a report has refusals and counts of shadow, which are never in one sum', async () => {
+  const { report, read, shadow } = await openVendor()
+  assert.deepEqual(await shadow(), [0, 0, {}])
+  assert.deepEqual(await report(shadowReasons.map(reason => at(reason))), [shadowReasons.length, 0])
+  assert.deepEqual(await read(), {})
+  const id = randomUUID()
+  const both = [
+    at('unknown_key', 3),
+    at('shadow_unknown_key', 5),
+    at('shadow_agreed', 70),
+    at('shadow_of_tomorrow'),
+    at('shadow_refusal'),
+    at('shadow_rate_limited', 9, '2030-03-03T12:59:59.999Z'),
+  ]
+  for (const _ of [1, 2]) assert.deepEqual(await report(both, { id }), [3, 3])
+  assert.deepEqual(await read(), { unknown_key: 3 })
+  const [agreed, accepted, refused] = await shadow()
+  assert.deepEqual([agreed, accepted, Object.keys(refused).length], [71, 1, shadowReasons.length - 2])
+  assert.deepEqual(Object.entries(refused)[0], ['unknown_key', 6])
+})
+
+test('counts of shadow are by day, environment and project, as refusals', async () => {
+  const [mine, other] = [await openVendor(), await openVendor()]
+  const { report, shadow, test: testToken, live } = mine
+  const made = await ask('POST', '/v1/projects', { token: live, body: { name: 'Other', slug: randomUUID() } })
+  const second = made.body.id
+  await report([at('shadow_agreed', 1)], { token: testToken })
+  await report([at('shadow_agreed', 2)])
+  await report([at('shadow_accepted', 4), at('shadow_stale', 8, ago(3 * day))], {
+    more: { project_id: second },
+  })
+  assert.deepEqual(
+    [
+      await shadow('env=test'),
+      await shadow('', testToken),
+      await shadow('env=live'),
+      await shadow(`project_id=${mine.projectId}`),
+      await shadow(`project_id=${second}&days=3`),
+      await shadow(`project_id=${second}&days=4`),
+      await other.shadow(),
+    ],
+    [
+      [1, 0, {}],
+      [1, 0, {}],
+      [2, 4, { stale: 8 }],
+      [3, 0, {}],
+      [0, 4, {}],
+      [0, 4, { stale: 8 }],
+      [0, 0, {}],
+    ],
+  )
+})
+
+test('reports of both kinds that come at once add up, and none waits for another in a circle', async () => {
+  const { report, read, shadow } = await openVendor()
+  const kinds = [
+    [at('unknown_key'), at('shadow_unknown_key')],
+    [at('shadow_unknown_key'), at('shadow_agreed', 2)],
+    [at('expired_key', 2), at('unknown_key')],
+  ]
+  await Promise.all(Array.from({ length: 30 }, (_, i) => report(kinds[i % 3] ?? [])))
+  assert.deepEqual(await read(), { expired_key: 20, unknown_key: 20 })
+  assert.deepEqual(await shadow(), [20, 0, { unknown_key: 20 }])
 })
 
 test('an hour is counted from 5 minutes before it begins and for 7 days, on its UTC day', async () => {
@@ -204,13 +270,13 @@ test('refusals raise no version and are in no audit log', async () => {
   assert.deepEqual(await state(), before)
 })
 
-test('refusals are deleted after 91 days, and the ids of their reports after 14', async () => {
+test('refusals and shadow counts are deleted after 91 days, ids of their reports after 14', async () => {
   const { report, workspaceId } = await openVendor()
-  await report([at('unknown_key', 1, ago(0))])
+  await report([at('unknown_key', 1, ago(0)), at('shadow_agreed', 1, ago(0))])
   const left = async (days: number) => {
     await setStoreTime(new Date(now.getTime() + days * day))
-    await doChores(harness.connection, [pruneRefusals, pruneUsageReports], harness.deps.log)
-    const counts = ['usage_reports', 'refusal_days'].map(async table => {
+    await doChores(harness.connection, [pruneRefusals, pruneShadow, pruneUsageReports], harness.deps.log)
+    const counts = ['usage_reports', 'refusal_days', 'shadow_days'].map(async table => {
       const [{ n }] = await query(`select count(*)::int as n from ${table} where workspace_id = $1`, [
         workspaceId,
       ])
@@ -221,10 +287,10 @@ test('refusals are deleted after 91 days, and the ids of their reports after 14'
   assert.deepEqual(
     [await left(13), await left(14), await left(91), await left(92)],
     [
-      [1, 1],
-      [0, 1],
-      [0, 1],
-      [0, 0],
+      [1, 1, 1],
+      [0, 1, 1],
+      [0, 1, 1],
+      [0, 0, 0],
     ],
   )
 })

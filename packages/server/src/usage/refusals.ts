@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { RefusalReport as RefusalReportBody, TakenRefusalReport } from '@keyrail/contract/usage'
-import type { Refusals, RefusalsQuery } from '@keyrail/contract/vendor/usage'
+import type { Refusals, RefusalsQuery, ShadowFigures } from '@keyrail/contract/vendor/usage'
 import { assertSeesProject, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import type { Db } from '../platform/db/db.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { UsageNeeds } from './needs.ts'
-import { listRefusals } from './refusals-sql.ts'
+import { listByReason } from './refusals-sql.ts'
 import { hourOf, untilTaken } from './report-lane.ts'
 
 /**
@@ -40,9 +40,17 @@ export async function getRefusals(
   { days, project_id, env }: RefusalsQuery,
 ): Promise<Refusals> {
   const envs = env === undefined ? visibleEnvs(principal) : [env]
-  const rows = await db.readAtOnce(principal.workspaceId, tx =>
-    listRefusals(tx, { envs, days, projectId: project_id ?? null }),
-  )
-  const data = rows.map(({ reason, count }) => ({ reason, count: Number(count) }))
-  return { object: 'refusals', days, total: data.reduce((sum, { count }) => sum + count, 0), data }
+  const filter = { envs, days, projectId: project_id ?? null }
+  const [refusals, shadow] = await db.readAtOnce(principal.workspaceId, tx => listByReason(tx, filter))
+  const data = refusals.map(({ reason, count }) => ({ reason, count: Number(count) }))
+  const total = data.reduce((sum, { count }) => sum + count, 0)
+  return { object: 'refusals', days, total, data, shadow: toFigures(shadow) }
+}
+
+function toFigures(rows: Awaited<ReturnType<typeof listByReason>>[1]): ShadowFigures {
+  const figures: ShadowFigures = { agreed: 0, accepted: 0, refused: [] }
+  for (const { reason, count } of rows)
+    if (reason === 'agreed' || reason === 'accepted') figures[reason] = Number(count)
+    else figures.refused.push({ reason, count: Number(count) })
+  return figures
 }

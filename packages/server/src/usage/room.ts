@@ -14,7 +14,7 @@ import type { Logger } from '../platform/observe/log.ts'
 import { OwnCounts } from './own-counts.ts'
 import { openReports } from './reports.ts'
 import { routes } from './routes.ts'
-import { removeDays, removeHours, removeMonths, removeRefusals, removeReports } from './sql.ts'
+import { removeDays, removeHours, removeMonths, removeRefusals, removeReports, removeShadow } from './sql.ts'
 
 const rowsAtOnce = 1_000
 
@@ -33,6 +33,8 @@ export const pruneUsageMonths = chore('usage months', removeMonths)
 export const pruneUsageDays = chore('usage days', removeDays)
 /** Deletes refusals after 91 days, too. */
 export const pruneRefusals = chore('refusals', removeRefusals)
+/** And what was counted in shadow. */
+export const pruneShadow = chore('shadow counts', removeShadow)
 
 interface Outside {
   readonly lanes: Lanes
@@ -48,5 +50,12 @@ export const usage = {
     return { usageReports, ownCounts: new OwnCounts({ reports: usageReports, makeId, budgets, log }) }
   },
   close: ({ ownCounts }: { readonly ownCounts: OwnCounts }) => ownCounts.close(),
-  chores: () => [pruneUsageReports, pruneUsageHours, pruneUsageMonths, pruneUsageDays, pruneRefusals],
+  chores: () => [
+    pruneUsageReports,
+    pruneUsageHours,
+    pruneUsageMonths,
+    pruneUsageDays,
+    pruneRefusals,
+    pruneShadow,
+  ],
 } satisfies Room

@@ -202,12 +202,15 @@ export const removeDays = sql(
   ),
 )
 /** After 91 days, as days of usage. */
-export const removeRefusals = sql(
-  'usage.prune_refusals',
-  removing(
-    'refusal_days',
-    'env, day, project_id, reason',
-    `day + 0 < (service_now() at time zone 'UTC')::date - 91`,
-    'day + 0',
-  ),
-)
+const removingReasons = (name: string, table: string) =>
+  sql(
+    name,
+    removing(
+      table,
+      'env, day, project_id, reason',
+      `day + 0 < (service_now() at time zone 'UTC')::date - 91`,
+      'day + 0',
+    ),
+  )
+export const removeRefusals = removingReasons('usage.prune_refusals', 'refusal_days')
+export const removeShadow = removingReasons('usage.prune_shadow', 'shadow_days')

@@ -132,6 +132,7 @@ describe('removing a workspace for good', () => {
     'usage_months',
     'usage_days',
     'refusal_days',
+    'shadow_days',
     'workspace_loads',
   ]
   const lockWaits = async (): Promise<number> => {

@@ -18,6 +18,7 @@ const looseTables = [
   'usage_months',
   'usage_days',
   'refusal_days',
+  'shadow_days',
   'security_events',
   'workspace_loads',
 ] as const
