@@ -55,12 +55,13 @@ async function fillScreens({ harness }: Stage) {
     body: { report_id: randomUUID(), sample_rate: 1, records: [{ key_id: key.id, hour: now, count: 1_204 }] },
   })
   const refused = ['unknown_key', 'revoked_key', 'expired_key', 'insufficient_scope', 'rate_limited']
+  const inShadow = ['shadow_agreed', 'shadow_unknown_key', 'shadow_missing_key']
   await ask('POST', '/v1/usage/refusals', {
     token: live,
     body: {
       report_id: randomUUID(),
       project_id: projectId,
-      records: refused.map(reason => ({ hour: now, reason, count: 48 })),
+      records: [...refused, ...inShadow].map(reason => ({ hour: now, reason, count: 48 })),
     },
   })
   const as = await makePerson(query, { workspaceId, role: 'owner', name: 'Ann', email: 'ann@example.com' })

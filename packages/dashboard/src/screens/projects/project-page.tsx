@@ -20,6 +20,7 @@ import { useEnv } from '../../shell/shell-route.tsx'
 import { DeleteProjectDialog } from './delete-project.tsx'
 import { EditProjectDialog } from './edit-project.tsx'
 import { Fleet } from './fleet.tsx'
+import { Shadow } from './shadow.tsx'
 
 const route = getRouteApi('/shell/projects/$projectId')
 
@@ -85,6 +86,7 @@ function WholeProject({ project, isEditor }: { project: Project; isEditor: boole
       <Section title="Fleet" lead="The nodes that have asked for the keys of this project in the last day.">
         <Fleet projectId={id} />
       </Section>
+      <Shadow projectId={id} env={env} />
       {isEditor ? (
         <Section title="Delete">
           <DeleteProject project={project} />
