@@ -7,7 +7,10 @@ import { clock, isRecent, noted } from './statements.ts'
 
 const listed = (words: readonly string[]): string => words.map(word => `'${word}'`).join(', ')
 
-/** The records of all reports, one row each, and whether the record counts: as a refusal, or of a keyring in shadow. Records of a missing project have no row. */
+/**
+ * The records of all reports, one row each, and whether the record counts: as a refusal, or of a keyring in shadow. Records of a missing
+ * project have no row.
+ */
 const records = `
   records as materialized (
     select r.workspace_id, r.env as report_env, r.report_id, r.project_id, c.reason, c.count, clock.now,
