@@ -36,7 +36,7 @@ test('a person selects rows by mouse and keyboard, pauses them, and resumes them
   await visit.text('2 selected')
   await visit.look('keys-selected')
   await visit.press('Pause')
-  await visit.text('2 keys, as you selected.')
+  await visit.text('2 keys of those that you selected.')
   await visit.look('keys-pause-many')
   await visit.fill('Reason (optional)', 'unpaid')
   await inDialog(visit, 'Pause 2 keys').click()

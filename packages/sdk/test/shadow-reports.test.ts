@@ -101,6 +101,18 @@ test('a guard and verify in shadow report what they would refuse, and no refusal
   assert.equal(body.total, 3)
 })
 
+test('a request that several guards in shadow judge counts once', async () => {
+  const { keyrail, issue, counted } = await open({ shadow: true })
+  const { key } = await issue({ rate_limits: [month], scopes: ['read'] })
+  const inner = withKey(keyrail, () => new Response('ok'), { scopes: ['write'] })
+  const outer = withKey(keyrail, request => inner(request))
+  // Valid for the first guard, over the limit for both, and of no scope for the second.
+  for (const sent of [key, key, drawKey('kr_live')]) assert.equal((await outer(bearing(sent))).status, 200)
+  await keyrail.usage.flush()
+  const refused = { insufficient_scope: 1, rate_limited: 1, unknown_key: 1 }
+  assert.deepEqual(await counted(), [{}, { agreed: 0, accepted: 0, refused }])
+})
+
 test('a refused key that was imported counts in its own environment, on a node of both', async () => {
   const { vendor, keyrail, current, counted } = await open({ env: 'both' })
   const { answer, row } = openImport(service, vendor)

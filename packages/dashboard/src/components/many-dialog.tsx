@@ -170,7 +170,7 @@ const ManyFields = ({ action, isListed, counts, ask, reason, onReason, typed, on
           <strong>
             {count === 0
               ? 'No key is concerned at present.'
-              : `${counted(count, 'key')}, as ${isListed ? 'you selected' : 'the service counts'}.`}
+              : `${counted(count, 'key')}${isListed ? ' of those that you selected' : ', as the service counts'}.`}
           </strong>
         </p>
       )}

@@ -2,6 +2,7 @@ import type { HttpProblem } from '../http/problem.ts'
 import type { Limiter } from '../limits/limit.ts'
 import type { LimitVerdict } from '../limits/verdict.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
+import type { RefusalCounts } from '../verify/refusal-counts.ts'
 import type { Valid } from '../verify/verdict.ts'
 
 /** The answer in place of a route's. */
@@ -50,7 +51,7 @@ export class Exchange {
   hasShadow = false
   /** What the last gate that refuses has let pass; undefined: there was none. */
   enforced: { readonly key: Valid | undefined } | undefined
-  readonly #counted = new Set<Pick<UsageReporter, 'count'>>()
+  readonly #counted = new Set<object>()
 
   /** Whether what stands behind the gates may refuse nothing: all of them are in shadow. */
   get isShadow(): boolean {
@@ -64,8 +65,17 @@ export class Exchange {
 
   /** True only the first time for a reporter, because several guards may see the same request. */
   takeCount(usage: Pick<UsageReporter, 'count'>): boolean {
-    if (this.#counted.has(usage)) return false
-    this.#counted.add(usage)
+    return this.#takeOnce(usage)
+  }
+
+  /** True only the first time for what counts refusals. */
+  takeRefusal(counts: RefusalCounts): boolean {
+    return this.#takeOnce(counts)
+  }
+
+  #takeOnce(counter: object): boolean {
+    if (this.#counted.has(counter)) return false
+    this.#counted.add(counter)
     return true
   }
 }

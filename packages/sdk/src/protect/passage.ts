@@ -29,7 +29,8 @@ export function openPassage<Request>(
     hasPassed: onVerdict !== undefined && exchange.passage?.hasPassed === onVerdict ? onVerdict : undefined,
     refuse(problem) {
       const code = problem.body.code as GateCode
-      counts?.add(code, passage.key ?? presented)
+      // Behind a gate in shadow the request goes on, and others judge it too.
+      if (counts !== undefined && exchange.takeRefusal(counts)) counts.add(code, passage.key ?? presented)
       report({
         passed: false,
         code,

@@ -60,7 +60,8 @@ export function SelectedKeys({ selection, rows, filters, env }: SelectedKeysProp
     enabled: chosen.length > 0 && counting !== undefined,
   })
   const count = all.data?.count ?? 0
-  // Whoever takes a row out again no longer means all.
+  // Whoever takes a row out again no longer means all, nor whoever then chooses another one.
+  if (allOf !== -1 && allOf !== chosen.length) setAllOf(-1)
   const isWhole = allOf === chosen.length && ofAll.length > 0
   const manyOf = (action: BulkAction): Many | null => {
     if (isWhole) return ofAll.includes(action) ? { filter } : null

@@ -1,8 +1,8 @@
 /**
  * Commands on the keys of a workspace, by the API: `api.ts` opens it, `explain.ts` says why a key is accepted or refused,
  * `settle.ts` revokes, pauses and resumes one, `import/` brings keys from elsewhere, and `export.ts` writes all keys into a file.
- * Both of these read `lines.ts`, name members with `names.ts`, keep their place with `replace-file.ts`, keep others out with `lock.ts`
- * and stop by `stop-signals.ts`.
+ * Both of these read `lines.ts` in UTF-8 (`utf8.ts`), name members with `names.ts`, keep their place with `replace-file.ts`, keep others
+ * out with `lock.ts` and stop by `stop-signals.ts`.
  */
 
 import type { Command } from 'commander'

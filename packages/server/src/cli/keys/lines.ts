@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
+import { utf8Of } from './utf8.ts'
 
 /** More than any line of keys takes. */
 export const lineBytesMax = 1_048_576
 
-/** A line without its end. Null: it is longer than any line may be. */
+/** A line without its end. Null: it is longer than any line may be, or is no UTF-8. */
 export interface Line {
   readonly text: string | null
   /** Bytes of the file up to the end of this line. */
@@ -26,7 +27,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
     else parts.push(part)
   }
   const line = (isWhole: boolean): Line => {
-    const text = held > lineBytesMax ? null : Buffer.concat(parts).toString('utf8')
+    const text = held > lineBytesMax ? null : utf8Of(Buffer.concat(parts))
     end += held + (isWhole ? 1 : 0)
     parts = []
     held = 0

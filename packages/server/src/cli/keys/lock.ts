@@ -1,4 +1,4 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { open, readFile, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { CommandFailed } from '../failure.ts'
 
@@ -32,7 +32,12 @@ async function take(at: string): Promise<boolean> {
   const started = (await lookUp(process.pid))?.started ?? null
   const holder: Holder = { pid: process.pid, host: hostname(), started }
   try {
-    await writeFile(at, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
+    await using file = await open(at, 'wx', 0o600)
+    // A lock that is not whole would be nobody's, and stay.
+    await file.writeFile(JSON.stringify(holder)).catch(async error => {
+      await rm(at, { force: true })
+      throw error
+    })
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

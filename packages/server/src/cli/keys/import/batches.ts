@@ -38,7 +38,7 @@ export async function* readBatches(
     records += 1
     if (records <= skipped) continue
     const item = 'fault' in read ? refused(records, read.fault) : itemOf(records, read.record, format, place)
-    const size = 'row' in item ? Buffer.byteLength(JSON.stringify(item.row)) + 1 : 0
+    const size = Buffer.byteLength(JSON.stringify(item)) + 1
     if (items.length === importRowsMax || (items.length > 0 && bytes + size > bytesMost)) {
       yield { items, records: records - 1 }
       items = []

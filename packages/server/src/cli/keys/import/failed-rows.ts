@@ -1,7 +1,12 @@
 import type { Stats } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
+import { importBytesMax, importRowsMax } from '@keyrail/contract/vendor/imports'
 import { CommandFailed } from '../../failure.ts'
+import type { Progress } from './progress-file.ts'
 import type { Failed } from './send.ts'
+
+/** A call has fewer bytes of rows, and as many of faults at most. */
+const restMost = 16 * importBytesMax
 
 export interface FailedRows {
   /** @returns the bytes of the file. */
@@ -12,13 +17,21 @@ export interface FailedRows {
 
 /**
  * The rows that failed, a line each with their faults. Corrected, it can be imported: keys stand in it as digests.
- * @param bytes what an earlier run has written; what stands behind it was not counted, and is written again
- * @throws {CommandFailed} if it lacks what the earlier run has written
+ * @param begun what an earlier run has written; what stands behind it was not counted, and is written again
+ * @throws {CommandFailed} if it lacks what the earlier run has written, or has something else
  */
-export async function openFailedRows(path: string, bytes: number): Promise<FailedRows> {
-  if (bytes > 0 && ((await fileAt(path))?.size ?? 0) < bytes)
+export async function openFailedRows(
+  path: string,
+  { failedBytes: bytes, records }: Pick<Progress, 'failedBytes' | 'records'>,
+): Promise<FailedRows> {
+  const size = (await fileAt(path))?.size ?? 0
+  if (size < bytes)
     throw new CommandFailed(
       `${path} is missing, or is shorter than it was: it has the rows of this import that failed. Bring it back.`,
+    )
+  if (!(await isOwnRest(path, bytes, size, records)))
+    throw new CommandFailed(
+      `${path} has changed since this import stopped. Keep your changes in another file, and bring the old one back.`,
     )
   const file = await openFile(path, bytes === 0 ? 'w' : 'r+')
   await file.truncate(bytes)
@@ -38,6 +51,33 @@ export async function openFailedRows(path: string, bytes: number): Promise<Faile
     },
     remove: () => rm(path, { force: true }),
     close: () => file.close(),
+  }
+}
+
+/**
+ * Whether what stands behind the counted rows is what a killed run of this import has left there: rows of the records that come next.
+ * Another import may have written there, or somebody who corrects the rows.
+ */
+async function isOwnRest(path: string, from: number, size: number, records: number): Promise<boolean> {
+  if (size === from) return true
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read({
+    buffer: Buffer.alloc(Math.min(size - from, restMost)),
+    position: from,
+  })
+  const lines = buffer.toString('utf8', 0, bytesRead).split('\n')
+  // The last one is empty, or not whole.
+  return lines.slice(0, -1).every(line => {
+    const { record } = rowIn(line)
+    return typeof record === 'number' && record > records && record <= records + importRowsMax
+  })
+}
+
+function rowIn(line: string): { record?: unknown } {
+  try {
+    return JSON.parse(line) ?? {}
+  } catch {
+    return {}
   }
 }
 

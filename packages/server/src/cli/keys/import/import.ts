@@ -62,7 +62,11 @@ async function tryAndImport(
   if (begun !== null) inform(`Goes on behind record ${begun.records}.`)
   const at =
     begun ?? (await begin(stop => sendAll({ ...order, stop, dryRun: true }, null), path, work, flags))
-  if (at !== null) await untilSignal(stop => goOn({ ...order, stop, dryRun: false }, work, at, flags))
+  if (at === null) return
+  // Two imports may name the same file of failed rows.
+  await locked(work.failedPath, () =>
+    untilSignal(stop => goOn({ ...order, stop, dryRun: false }, work, at, flags)),
+  )
 }
 
 /** @returns null if the rows were only to be tried */
@@ -95,7 +99,7 @@ async function begin(
 }
 
 async function goOn(order: Order, work: Work, begun: Progress, flags: ImportFlags): Promise<void> {
-  const failed = await openFailedRows(work.failedPath, begun.failedBytes)
+  const failed = await openFailedRows(work.failedPath, begun)
   try {
     const sent = await sendAll(order, begun, async (at, rows) => {
       const failedBytes = await failed.add(rows)

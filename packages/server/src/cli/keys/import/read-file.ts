@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { CommandFailed } from '../../failure.ts'
 import { lineBytesMax, readLines } from '../lines.ts'
+import { utf8Of, utf8Texts } from '../utf8.ts'
 import { isObject, type Json } from './rows.ts'
 
 /** A file is read record by record, in constant memory. Only a document of JSON is read whole. */
@@ -99,6 +100,9 @@ async function head(path: string): Promise<string> {
   }
 }
 
+const notUtf8 = (path: string): CommandFailed =>
+  new CommandFailed(`${path} is not UTF-8. Save it as UTF-8: names of customers would be read wrongly.`)
+
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 
 async function* csvOf(path: string): AsyncGenerator<Read> {
@@ -110,10 +114,11 @@ async function* csvOf(path: string): AsyncGenerator<Read> {
     max_record_size: lineBytesMax,
   })
   // The fault of the file ends the parser, whose reader gets it.
-  pipeline(createReadStream(path), rows, () => {})
+  pipeline(createReadStream(path), utf8Texts, rows, () => {})
   try {
     for await (const record of rows) yield { record }
   } catch (error) {
+    if (error instanceof TypeError) throw notUtf8(path)
     if (!(error instanceof CsvError)) throw error
     // The message of the library quotes the file, which may have keys.
     const where = typeof error.lines === 'number' ? ` near line ${error.lines}` : ''
@@ -135,7 +140,7 @@ async function* linesOf(path: string): AsyncGenerator<Read> {
     const text = line.text === null ? null : withoutMark(line.text).trim()
     if (text === '') continue
     const record = text === null ? undefined : parsed(text)
-    yield record === undefined ? { fault: 'the line is not JSON' } : { record }
+    yield record === undefined ? { fault: 'the line is not JSON in UTF-8' } : { record }
   }
 }
 
@@ -144,7 +149,9 @@ async function* documentOf(path: string): AsyncGenerator<Read> {
     throw new CommandFailed(
       `${path} is one document of JSON with more than ${documentMiBMost} MiB. Write one record on each line.`,
     )
-  const record = parsed(withoutMark(await readFile(path, 'utf8')))
+  const text = utf8Of(await readFile(path))
+  if (text === null) throw notUtf8(path)
+  const record = parsed(withoutMark(text))
   if (record === undefined) throw new CommandFailed(`${path} is not JSON.`)
   yield { record }
 }

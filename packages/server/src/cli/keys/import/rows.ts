@@ -158,8 +158,9 @@ export function metaOf(value: unknown, member: string): Json | undefined {
   return Object.keys(inner).length === 0 ? undefined : inner
 }
 
-/** Whether a value has a whole number that is too large to be kept. */
+/** Whether a value has a number that is too large to be kept. */
 function losesDigits(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  if (typeof value === 'number')
+    return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
   return typeof value === 'object' && value !== null && Object.values(value).some(losesDigits)
 }

@@ -167,13 +167,15 @@ async function sendSome(
     size.more()
     return answers
   } catch (error) {
+    // A fault of this program is the same the next time.
+    if (error instanceof CommandFailed || error instanceof TypeError) throw error
     const { status = 0, message } = error as { status?: number; message: string }
     if (status === 400 || status === 413) {
       if (rows.length === 1) return [{ status: 'invalid', errors: [{ path: '', message }] }]
       return await sendSome(order, rows.slice(0, Math.ceil(rows.length / 2)), size)
     }
     if (!order.stop.aborted && isPassing(status) && size.less()) return []
-    throw order.dryRun || error instanceof CommandFailed ? error : goesOn(error as Error)
+    throw order.dryRun ? error : goesOn(error as Error)
   }
 }
 
