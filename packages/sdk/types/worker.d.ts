@@ -1,9 +1,7 @@
 import { KeyringOptions, Requirements, Verdict } from "./core.js";
 
-/** Options of a server alone: a worker has no disk, and nothing of it runs on after an answer. */
-declare const ofServers: readonly ['cacheDir', 'onUnknownKey', 'importWith', 'shadow'];
 /** Options of `createWorkerKeyring`. A worker has no disk, and does nothing after its answer. */
-type WorkerKeyringOptions = Omit<KeyringOptions, 'readyTimeoutMs' | (typeof ofServers)[number]>;
+type WorkerKeyringOptions = Omit<KeyringOptions, 'readyTimeoutMs' | 'cacheDir' | 'onUnknownKey' | 'importWith' | 'shadow'>;
 /** What a host of workers passes with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
 interface RequestContext {
 	/** Lets work continue after the request was answered. */

@@ -14,7 +14,10 @@ import { openSubscription, type Subscription } from './subscription.ts'
 const ofServers = ['cacheDir', 'onUnknownKey', 'importWith', 'shadow'] as const
 
 /** Options of `createWorkerKeyring`. A worker has no disk, and does nothing after its answer. */
-export type WorkerKeyringOptions = Omit<KeyringOptions, 'readyTimeoutMs' | (typeof ofServers)[number]>
+export type WorkerKeyringOptions = Omit<
+  KeyringOptions,
+  'readyTimeoutMs' | 'cacheDir' | 'onUnknownKey' | 'importWith' | 'shadow'
+>
 
 /** What a host of workers passes with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
 export interface RequestContext {

@@ -101,17 +101,16 @@ export const findTaken = async (tx: Tx, digests: readonly Buffer[]): Promise<Set
   return new Set(rows.map(({ digest }) => digest.toString('hex')))
 }
 
-const ofTenant = 'k.workspace_id = $1 and k.tenant_id = u.tenant_id'
-const ofPlace = `${ofTenant} and k.project_id = $3 and k.env = $4 and k.embedded_at is null`
+const ofPlace = 'k.tenant_id = u.tenant_id and k.project_id = $3 and k.env = $4 and k.embedded_at is null'
 const countStatement = sql(
   'transfer.count_keys',
   // Of a tenant with few keys, all are counted, whatever they are: one index has them, and no key is read.
   `select u.tenant_id, case when a.few < $5 then a.few else (select count(*)::int from (
-       select from api_keys k where ${ofPlace} and ${isActiveKeySql('k')} limit $6) active) end as active,
+       select from api_keys k where k.workspace_id = $1 and ${ofPlace} and ${isActiveKeySql('k')} limit $6) active) end as active,
      case when a.few < $5 then a.few else (select count(*)::int from (
-       select from api_keys k where ${ofPlace} and ${hasEndedSql} limit $7) ended) end as ended
+       select from api_keys k where k.workspace_id = $1 and ${ofPlace} and ${hasEndedSql} limit $7) ended) end as ended
    from unnest($2::uuid[]) u(tenant_id) cross join lateral (select count(*)::int as few from (
-     select from api_keys k where ${ofTenant} order by k.is_revoked, k.id limit $5) few) a`,
+     select from api_keys k where k.workspace_id = $1 and k.tenant_id = u.tenant_id order by k.is_revoked, k.id limit $5) few) a`,
 )
 export interface KeyCounts {
   tenant_id: string
