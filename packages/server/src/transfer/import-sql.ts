@@ -33,18 +33,22 @@ export interface FoundTenant {
 const tenantColumns =
   't.id, t.external_id, t.deleted_at is not null as is_deleted, t.suspended_at is not null as is_suspended'
 /**
- * `offset 0` keeps Postgres to a look-up in a unique index for each, also while it has no statistics, or old ones. Without statistics it may
- * prefer the index of folded external ids, so the look-up names these too.
+ * `offset 0` keeps Postgres to a look-up in an index for each, also while it has no statistics, or old ones. Without statistics it may prefer
+ * the index of folded external ids to the unique one, so the look-up names these too, as a column: under row security no index is read by a
+ * value that a function makes of a row, since the function might tell it.
  */
 const findTenantsStatement = sql(
   'transfer.find_tenants',
   `select t.* from unnest($2::uuid[]) u(id) cross join lateral (
      select ${tenantColumns} from tenants t where t.workspace_id = $1 and t.id = u.id offset 0) t
    union
-   select t.* from unnest($3::text[]) u(external_id) cross join lateral (
+   select t.* from (
+     select external_id, lower(left(external_id, 64) collate "C") as folded
+     from unnest($3::text[]) u(external_id) offset 0) u
+   cross join lateral (
      select ${tenantColumns} from tenants t
-     where t.workspace_id = $1 and t.external_id = u.external_id and t.deleted_at is null
-       and t.external_id_folded = lower(left(u.external_id, 64) collate "C") offset 0) t`,
+     where t.workspace_id = $1 and t.external_id = u.external_id and t.external_id_folded = u.folded
+       and t.deleted_at is null offset 0) t`,
 )
 export const findTenants = (tx: Tx, ids: readonly string[], externalIds: readonly string[]) =>
   tx.query<FoundTenant>(findTenantsStatement, [tx.workspaceId, ids, externalIds])
