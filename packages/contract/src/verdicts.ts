@@ -67,11 +67,19 @@ export const shadowRefusals: readonly ShadowRefusal[] = [
   ...(Object.keys(keyRefusals) as KeyRefusal[]),
   limitRefusal,
 ]
+/** What a guard in shadow would refuse has it before the code: whether the old check accepts is not known there. */
+export const guardPrefix = 'guard_'
 /**
- * What nodes count of requests that a keyring judges beside an old check: both agree, the old check alone refuses, or the keyring alone
- * refuses, by code. In reports each has `shadowPrefix` before it.
+ * What nodes count of requests that a keyring judges beside an old check: both agree, the old check alone refuses, the keyring alone
+ * refuses, by code, or a guard would refuse, by code. In reports each has `shadowPrefix` before it.
  */
-export const shadowWords = ['agreed', 'accepted', ...shadowRefusals] as const
+export const shadowWords = [
+  'agreed',
+  'accepted',
+  ...shadowRefusals,
+  ...shadowRefusals.map(code => `${guardPrefix}${code}` as const),
+] as const
+export type ShadowWord = (typeof shadowWords)[number]
 export const shadowPrefix = 'shadow_'
 
 /** The status with which a request is answered whose key is refused. */

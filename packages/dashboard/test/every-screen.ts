@@ -55,7 +55,7 @@ async function fillScreens({ harness }: Stage) {
     body: { report_id: randomUUID(), sample_rate: 1, records: [{ key_id: key.id, hour: now, count: 1_204 }] },
   })
   const refused = ['unknown_key', 'revoked_key', 'expired_key', 'insufficient_scope', 'rate_limited']
-  const inShadow = ['shadow_agreed', 'shadow_unknown_key', 'shadow_missing_key']
+  const inShadow = ['shadow_agreed', 'shadow_unknown_key', 'shadow_guard_missing_key']
   await ask('POST', '/v1/usage/refusals', {
     token: live,
     body: {

@@ -39,14 +39,14 @@ test('a project shows where its old check disagrees, and a project without one s
     shadow_unknown_key: 120,
     shadow_expired_key: 14,
     shadow_not_held: 2,
-    shadow_rate_limited: 1,
+    shadow_guard_rate_limited: 1,
     unknown_key: 500,
   })
   await visit.page.goto(`${stage.url}/app/projects/${vendor.projectId}`)
   await shadowIn(visit).getByText('Unknown key').waitFor()
   assert.deepEqual(await rowsIn(visit), [
     'Agreed48,21199.7% of all',
-    'Accepted by your old check, refused here137',
+    'Accepted by your old check, refused here136',
     'Refused by your old check, accepted here3',
     'Unknown key120',
     'Expired key14',
@@ -66,7 +66,11 @@ test('a project shows where its old check disagrees, and a project without one s
 
 test('what guards alone report claims no agreement, and an older process shows nothing', async () => {
   const { vendor, visit } = await open()
-  await report(vendor, vendor.projectId, { shadow_missing_key: 9, shadow_wrong_env: 4, shadow_stale: 2 })
+  await report(vendor, vendor.projectId, {
+    shadow_guard_missing_key: 9,
+    shadow_guard_wrong_env: 4,
+    shadow_guard_stale: 2,
+  })
   const address = `${stage.url}/app/projects/${vendor.projectId}`
   await visit.page.goto(address)
   await shadowIn(visit).getByText('Would be refused here').waitFor()

@@ -55,11 +55,13 @@ async function open(keys: KeyrailOptions['keys'] = {}) {
       const { body } = await ask('GET', `/v1/usage/refusals?${query}`, { token })
       const byReason = (counts: { reason: string; count: number }[]) =>
         Object.fromEntries(counts.map(({ reason, count }) => [reason, count]))
-      const { agreed, accepted, refused } = body.shadow
-      return [byReason(body.data), { agreed, accepted, refused: byReason(refused) }]
+      const { agreed, accepted, refused, guards } = body.shadow
+      return [byReason(body.data), { agreed, accepted, refused: byReason(refused), guards: byReason(guards) }]
     },
   }
 }
+
+const nothing = { agreed: 0, accepted: 0, refused: {}, guards: {} }
 
 const bearing = (key: string) =>
   new Request('http://api.test/', { headers: key === '' ? {} : { authorization: `Bearer ${key}` } })
@@ -78,7 +80,7 @@ test('compare of a program without a guard reaches the service, by the close at 
     keys.compare(null, true)
     await keyrail.close()
     const refused = { unknown_key: 1, malformed_key: 1, insufficient_scope: 1, missing_key: 1 }
-    assert.deepEqual(await counted(), [{}, { agreed: 4, accepted: 1, refused }])
+    assert.deepEqual(await counted(), [{}, { agreed: 4, accepted: 1, refused, guards: {} }])
     assert.deepEqual(errors, [])
   }
 })
@@ -92,11 +94,11 @@ test('a guard and verify in shadow report what they would refuse, and no refusal
   keyrail.keys.verify(key, { scopes: ['admin'] })
   keyrail.keys.verify(key)
   await keyrail.usage.flush()
-  const refused = { rate_limited: 2, missing_key: 1, malformed_key: 1, wrong_env: 1, insufficient_scope: 1 }
-  assert.deepEqual(await counted(), [{}, { agreed: 0, accepted: 0, refused }])
-  assert.deepEqual(await counted('env=test'), [{}, { agreed: 0, accepted: 0, refused: {} }])
+  const guards = { rate_limited: 2, missing_key: 1, malformed_key: 1, wrong_env: 1, insufficient_scope: 1 }
+  assert.deepEqual(await counted(), [{}, { ...nothing, guards }])
+  assert.deepEqual(await counted('env=test'), [{}, nothing])
   const { shadow, data } = await keyrail.admin.usage.refusals({ days: 1 })
-  assert.deepEqual([shadow.refused[0], data], [{ reason: 'rate_limited', count: 2 }, []])
+  assert.deepEqual([shadow.guards[0], data], [{ reason: 'rate_limited', count: 2 }, []])
   const { body } = await ask('GET', `/v1/keys/${id}/usage?days=1`, { token: vendor.live })
   assert.equal(body.total, 3)
 })
@@ -109,8 +111,8 @@ test('a request that several guards in shadow judge counts once', async () => {
   // Valid for the first guard, over the limit for both, and of no scope for the second.
   for (const sent of [key, key, drawKey('kr_live')]) assert.equal((await outer(bearing(sent))).status, 200)
   await keyrail.usage.flush()
-  const refused = { insufficient_scope: 1, rate_limited: 1, unknown_key: 1 }
-  assert.deepEqual(await counted(), [{}, { agreed: 0, accepted: 0, refused }])
+  const guards = { insufficient_scope: 1, rate_limited: 1, unknown_key: 1 }
+  assert.deepEqual(await counted(), [{}, { ...nothing, guards }])
 })
 
 test('a refused key that was imported counts in its own environment, on a node of both', async () => {
@@ -134,8 +136,8 @@ test('a refused key that was imported counts in its own environment, on a node o
   assert.deepEqual(
     [await counted('env=live'), await counted('env=test')],
     [
-      [refusals, { agreed: 0, accepted: 0, refused: { unknown_key: 1 } }],
-      [refusals, { agreed: 0, accepted: 0, refused: { revoked_key: 1 } }],
+      [refusals, { ...nothing, refused: { unknown_key: 1 } }],
+      [refusals, { ...nothing, refused: { revoked_key: 1 } }],
     ],
   )
 })

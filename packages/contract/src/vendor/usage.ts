@@ -153,14 +153,20 @@ export type RefusalsQuery = ReadQuery<typeof RefusalsQuery>
 
 const ShadowCount = (description: string) => Type.Integer({ minimum: 0, description })
 
-/** Requests that keyrings judged beside an old check, of which they refused none. Guards count what they would refuse alone. */
+const byReason = (description: string) =>
+  Type.Array(strictObject({ reason: oneOf(shadowRefusals), count: Type.Integer({ minimum: 1 }) }), {
+    maxItems: shadowRefusals.length,
+    description,
+  })
+
+/** Requests that keyrings judged beside an old check, of which they refused none. A request may be compared and pass a guard. */
 const ShadowFigures = strictObject({
   agreed: ShadowCount('Both accepted, or both refused.'),
   accepted: ShadowCount('Refused by the old check, and accepted by the keyring.'),
-  refused: Type.Array(strictObject({ reason: oneOf(shadowRefusals), count: Type.Integer({ minimum: 1 }) }), {
-    maxItems: shadowRefusals.length,
-    description: 'Accepted by the old check, and refused by the keyring, by reason, the most first.',
-  }),
+  refused: byReason('Accepted by the old check, and refused by the keyring, by reason, the most first.'),
+  guards: byReason(
+    'What guards in shadow would have refused, by reason, the most first. What the old check said is not known.',
+  ),
 })
 export type ShadowFigures = Static<typeof ShadowFigures>
 

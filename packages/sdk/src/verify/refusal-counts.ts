@@ -1,4 +1,4 @@
-import { limitRefusal, shadowPrefix, shadowWords } from '@keyrail/contract/verdicts'
+import { guardPrefix, shadowPrefix, shadowRefusals, shadowWords } from '@keyrail/contract/verdicts'
 import { readKeyForm } from './token.ts'
 import type { RefusalCode, Valid, Verdict } from './verdict.ts'
 import type { Verify } from './verify.ts'
@@ -29,10 +29,12 @@ const places: ReadonlyMap<string, number> = new Map(reasons.map((reason, at) => 
 const words: readonly string[] = [...reasons, ...shadowWords.map(word => `${shadowPrefix}${word}`)]
 const AGREED = reasons.length
 const ACCEPTED = AGREED + 1
-/** By the codes that a verdict or a guard has, which are those behind `agreed` and `accepted`. */
-const shadowPlaces: ReadonlyMap<string, number> = new Map(
-  shadowWords.slice(2).map((code, at) => [code, ACCEPTED + 1 + at]),
-)
+const placesOf = (before: string): ReadonlyMap<string, number> =>
+  new Map(shadowRefusals.map(code => [code, words.indexOf(`${shadowPrefix}${before}${code}`)]))
+/** Of what an old check accepts. */
+const comparedPlaces = placesOf('')
+/** Of what a guard would refuse. */
+const guardPlaces = placesOf(guardPrefix)
 /** Verdicts with these codes say nothing about a key that is known here, so no environment is looked up: a flood costs no hash. */
 const ofNoKey: ReadonlySet<string> = new Set<RefusalCode>([
   'missing_key',
@@ -66,7 +68,6 @@ export class RefusalCounts {
   readonly #now: () => number
   readonly #env: 'live' | 'test' | 'both'
   readonly #isShadow: boolean
-  #hasCompared = false
   /** Refusals since the last report was made: one number for each word in live, then for each in test. */
   #counts = empty()
   /** Earlier refusals by hour since 1970, in the order in which the hours came. */
@@ -91,15 +92,12 @@ export class RefusalCounts {
 
   /** @param key as it was presented, or its verdict */
   add(code: string, key: string | Pick<Valid, 'env'> | null | undefined): void {
-    if (!this.#isShadow) this.#count(places.get(code), code, key)
-    // Requests that are compared would count twice. Limits are charged by guards alone.
-    else if (!this.#hasCompared || code === limitRefusal) this.#count(shadowPlaces.get(code), code, key)
+    this.#count((this.#isShadow ? guardPlaces : places).get(code), code, key)
   }
 
   /** Counts a verdict beside that of an old check. */
   compare(verdict: Verdict, accepted: boolean, key: string | null | undefined): void {
-    this.#hasCompared = true
-    const place = verdict.valid ? ACCEPTED : shadowPlaces.get(verdict.code)
+    const place = verdict.valid ? ACCEPTED : comparedPlaces.get(verdict.code)
     // Programs without types may hand over what their check found.
     const isAgreed = verdict.valid === Boolean(accepted)
     this.#count(isAgreed ? AGREED : place, verdict.code, verdict.valid ? verdict : key)

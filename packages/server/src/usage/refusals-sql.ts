@@ -1,5 +1,5 @@
 import { type RefusalReason, refusalReasons, shadowReasons } from '@keyrail/contract/usage'
-import { type ShadowRefusal, shadowPrefix } from '@keyrail/contract/verdicts'
+import { type ShadowWord, shadowPrefix } from '@keyrail/contract/verdicts'
 import { sql } from '../platform/db/connection.ts'
 import { keepPlans } from '../platform/db/pool/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
@@ -95,6 +95,6 @@ export function listByReason(tx: ReadTx, { envs, days, projectId }: RefusalFilte
   const values = [tx.workspaceId, envs, days, projectId]
   return Promise.all([
     tx.query<Counted<RefusalReason>>(refusalsByReason, values),
-    tx.query<Counted<'agreed' | 'accepted' | ShadowRefusal>>(shadowByReason, values),
+    tx.query<Counted<ShadowWord>>(shadowByReason, values),
   ])
 }

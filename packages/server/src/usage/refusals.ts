@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { RefusalReport as RefusalReportBody, TakenRefusalReport } from '@keyrail/contract/usage'
 import type { Refusals, RefusalsQuery, ShadowFigures } from '@keyrail/contract/vendor/usage'
+import { guardPrefix, shadowRefusals } from '@keyrail/contract/verdicts'
 import { assertSeesProject, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -48,9 +49,13 @@ export async function getRefusals(
 }
 
 function toFigures(rows: Awaited<ReturnType<typeof listByReason>>[1]): ShadowFigures {
-  const figures: ShadowFigures = { agreed: 0, accepted: 0, refused: [] }
-  for (const { reason, count } of rows)
+  const figures: ShadowFigures = { agreed: 0, accepted: 0, refused: [], guards: [] }
+  for (const { reason, count } of rows) {
     if (reason === 'agreed' || reason === 'accepted') figures[reason] = Number(count)
-    else figures.refused.push({ reason, count: Number(count) })
+    const compared = shadowRefusals.find(code => code === reason)
+    if (compared !== undefined) figures.refused.push({ reason: compared, count: Number(count) })
+    const ofGuard = shadowRefusals.find(code => `${guardPrefix}${code}` === reason)
+    if (ofGuard !== undefined) figures.guards.push({ reason: ofGuard, count: Number(count) })
+  }
   return figures
 }

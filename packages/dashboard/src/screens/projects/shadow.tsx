@@ -13,7 +13,7 @@ import { shareInWords } from './shadow-share.ts'
 /** Long enough for the customers that call on weekdays alone, and short enough that what was mended disappears. */
 const days = 7
 const title = `Shadow, ${days} days`
-const none: ShadowFigures = { agreed: 0, accepted: 0, refused: [] }
+const none: ShadowFigures = { agreed: 0, accepted: 0, refused: [], guards: [] }
 
 /** Where keyrings and an old check disagree. Nothing stands here for a project in which none was in shadow. */
 export function Shadow({ projectId, env }: { projectId: string; env: Env }) {
@@ -22,25 +22,31 @@ export function Shadow({ projectId, env }: { projectId: string; env: Env }) {
     queryFn: ({ signal }) => getRefusals({ query: { project_id: projectId, env, days } }, { signal }),
   })
   const figures = shadowOf(data)
-  const { agreed, accepted, refused } = figures
-  if (error === null && agreed + accepted + refused.length === 0) return null
-  const isCompared = agreed + accepted > 0
+  const { agreed, accepted, refused, guards } = figures
+  const isCompared = agreed + accepted + refused.length > 0
+  if (error === null && !isCompared && guards.length === 0) return null
   return (
     <Section title={title} lead={isCompared ? comparedLead : judgedLead}>
       {error === null ? null : <Trouble error={error} onRetry={() => void refetch()} />}
       {isCompared ? <Compared figures={figures} /> : null}
-      {refused.length === 0 ? null : (
+      {refused.length === 0 ? null : <Causes title="Refused here alone, by cause" refused={refused} />}
+      {guards.length === 0 ? null : (
         <Causes
-          title={isCompared ? 'Refused here alone, by cause' : 'Would be refused here'}
-          refused={refused}
+          title={
+            isCompared ? 'Would be refused by guards, whatever your old check says' : 'Would be refused here'
+          }
+          refused={guards}
         />
       )}
     </Section>
   )
 }
 
-/** A process of the release before does not say. */
-const shadowOf = ({ shadow = none }: Partial<Pick<Refusals, 'shadow'>> = {}): ShadowFigures => shadow
+/** A process of the release before does not say all of it. */
+const shadowOf = ({ shadow }: { shadow?: Partial<Refusals['shadow']> } = {}): ShadowFigures => ({
+  ...none,
+  ...shadow,
+})
 
 const comparedLead =
   'Requests that your servers judged with Keyrail beside your old check. Keyrail refused none of them. Switch when no difference is left that you did not expect.'
