@@ -242,6 +242,11 @@ test('a person pauses a key, reads which nodes refuse it, and resumes it', async
   await visit.page.getByRole('link', { name: 'Billing' }).waitFor()
   await visit.page.getByRole('cell', { name: 'Paused' }).waitFor()
   await visit.look('keys-paused')
+  for (const owner of [`tenants/${vendor.tenantId}`, `projects/${vendor.projectId}`]) {
+    await visit.page.goto(`${stage.url}/app/${owner}`)
+    await visit.page.getByRole('row', { name: 'Billing' }).getByText('Paused').waitFor()
+  }
+  await visit.page.goto(`${stage.url}/app/keys?status=disabled`)
   await visit.page.getByRole('link', { name: 'Billing' }).click()
   await visit.press('Resume key')
   await visit.look('key-resume')

@@ -39,7 +39,7 @@ export function KeysOf({ noun, id, env, most }: KeysOfProps) {
     {
       header: 'Key',
       isTall: true,
-      cell: ({ id, name, display_prefix }) => (
+      cell: ({ id, name, display_prefix, disabled_at }) => (
         // Keys that replaced each other have the same name, so their prefixes stand below it.
         <TwoLines
           first={
@@ -48,7 +48,13 @@ export function KeysOf({ noun, id, env, most }: KeysOfProps) {
               <Clip text={name ?? 'Unnamed'} />
             </Anchor>
           }
-          second={<code>{display_prefix}…</code>}
+          second={
+            <>
+              <code>{display_prefix}…</code>
+              {/* A service that is older than the page sends no `disabled_at`. */}
+              {disabled_at ? ' Paused' : null}
+            </>
+          }
         />
       ),
     },
