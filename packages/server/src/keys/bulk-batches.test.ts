@@ -69,6 +69,29 @@ test('what a killed process leaves goes on, and keys made since are left out', a
   assert.equal(await batch(), false)
 })
 
+test('a key that the vendor pauses while an operation resumes others stays paused', async () => {
+  const vendor = await makeVendor(harness)
+  await fill(vendor, 2)
+  await query(
+    `update api_keys set disabled_at = to_timestamp($2::bigint / 1000.0), disabled_by = 'tenant' where workspace_id = $1`,
+    [vendor.workspaceId, clock.now()],
+  )
+  const [{ id: key }] = await query('select id from api_keys where workspace_id = $1', [vendor.workspaceId])
+  const id = randomUUID()
+  await query(
+    `insert into bulk_operations (workspace_id, id, action, actor_type, actor_id, envs, filter, matched, created_at,
+       leased_until)
+     values ($1, $2, 'enable', 'secret_key', $3, '{live}', '{"env": "live"}', 2, to_timestamp($4::bigint / 1000.0),
+       service_now() + interval '1 hour')`,
+    [vendor.workspaceId, id, vendor.liveId, clock.now()],
+  )
+  clock.advance(1_000)
+  assert.equal((await change(vendor, 'disable', { ids: [key] })).status, 200)
+  await harness.db.inWorkspace(vendor.workspaceId, tx => changeNextBatch(deps, tx, id))
+  assert.equal((await stateOf(vendor)).paused, 1)
+  assert.equal((await get(vendor, key)).disabled_by, 'vendor')
+})
+
 test('an operation that changed keys in more than 200 places names none, and goes on', async () => {
   const vendor = await makeVendor(harness)
   await issueMany(vendor, 1)

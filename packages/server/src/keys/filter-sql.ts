@@ -239,8 +239,7 @@ const changes: Record<BulkAction, Statement> = {
   ),
   disable: sql(
     'keys.disable_many',
-    `update api_keys set disabled_at = coalesce(disabled_at, $3), disabled_reason = $4, disabled_by = 'vendor',
-       updated_at = $3 ${which}`,
+    `update api_keys set disabled_at = $3, disabled_reason = $4, disabled_by = 'vendor', updated_at = $3 ${which}`,
   ),
   enable: sql(
     'keys.enable_many',

@@ -132,7 +132,9 @@ test('a tenant pauses and resumes its own key, and does not resume what the vend
   assert.deepEqual([own.status, own.body.disabled_by], [200, 'tenant'])
   assert.equal((await call('enable')).body.disabled_at, null)
   await call('disable')
-  assert.equal((await disable(id, { reason: 'unpaid' })).body.disabled_by, 'vendor')
+  clock.advance(1_000)
+  const taken = (await disable(id, { reason: 'unpaid' })).body
+  assert.deepEqual([taken.disabled_by, Date.parse(taken.disabled_at)], ['vendor', clock.now()])
   assert.deepEqual([(await call('disable')).status, (await get(id)).disabled_by], [200, 'vendor'])
   const refused = await call('enable')
   assert.deepEqual([refused.status, refused.body.code], [409, 'key_not_active'])

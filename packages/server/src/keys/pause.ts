@@ -36,7 +36,10 @@ export interface Pauser {
   readonly by: KeyPauser
 }
 
-/** @returns the key as it is now. Repeating the pause changes nothing; the vendor's takes the place of a tenant's. */
+/**
+ * @returns the key as it is now. Repeating the pause changes nothing; the vendor's takes the place of a tenant's, with a time of its own:
+ * an operation that resumes what was paused before it leaves the key paused.
+ */
 export async function pauseFound(
   deps: RevokeNeeds,
   tx: Tx,
@@ -47,7 +50,7 @@ export async function pauseFound(
   const row = await lockToPause(tx, found)
   if (row.disabled_at !== null && (row.disabled_by === by || by === 'tenant')) return row
   const at = new Date(deps.clock.now())
-  const paused = await setPause(tx, row.id, { at: row.disabled_at ?? at, reason, by }, at)
+  const paused = await setPause(tx, row.id, { at, reason, by }, at)
   notePolicyChange(tx, row.project_id, [row.id])
   appendAudit(deps, tx, actor, at.getTime(), [
     { ...toTarget(row), action: 'api_key.disabled', payload: { reason, disabled_by: by } },
