@@ -29,6 +29,7 @@ test('a key is deleted ninety days after its end, with its credential; the audit
     'expired ninety days ago': [{ ...old, expires_at: daysAgo(90) }, true],
     'expired long ago and revoked since': [{ ...old, expires_at: longAgo, revoked_at: daysAgo(1) }, true],
     'made with an expiry in the past': [{ created_at: daysAgo(1), expires_at: longAgo }, true],
+    'imported after its end': [{ ...old, expires_at: longAgo, imported_at: daysAgo(1) }, true],
     'still active': [{ ...old, expires_at: daysAgo(-1) }, true],
     endless: [old, true],
   }

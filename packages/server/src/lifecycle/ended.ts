@@ -20,9 +20,12 @@ export const byEndSql = 'least(k.revoked_at, k.expires_at)'
  * in the past, or be revoked long after it expired: by its end alone, it would come first and not be deleted.
  */
 export const byRestSql = `greatest(${byEndSql}, k.created_at, k.revoked_at)`
-/** SQL for whether the key `k` ended so long ago that nothing needs it. */
+/** SQL for whether the key or secret key `k` ended so long ago that nothing needs it. */
 export const isLongEndedSql = `(k.revoked_at is not null or k.expires_at is not null)
      and ${byRestSql} < (select ${longAgo})`
+/** The same of a key, which may have been imported long after it ended. The indexes do not have when. */
+export const isLongEndedKeySql = `${isLongEndedSql}
+     and (k.imported_at is null or k.imported_at < (select ${longAgo}))`
 
 /** SQL for whether the key `k` has ended. A query around the clock runs once, the function would for each row. */
 export const hasEndedSql = '(k.revoked_at is not null or k.expires_at <= (select service_now()))'
