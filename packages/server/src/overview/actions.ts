@@ -58,7 +58,10 @@ export async function getOverview(
         ...capped(counts.unused, attentionMax, counts.is_cut),
         examples: unused.map(toKeyExample),
       },
-      endless_keys: { ...capped(counts.endless), examples: endless.map(toKeyExample) },
+      endless_keys: {
+        ...capped(counts.working_endless, attentionMax, counts.endless > activeKeysMax),
+        examples: endless.map(toKeyExample),
+      },
       too_old_keys: tooOld.map(({ project_id, count, is_cut }) => ({
         project_id,
         ...capped(count, attentionMax, is_cut),

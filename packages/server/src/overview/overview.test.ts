@@ -72,10 +72,13 @@ test('a paused key needs no attention, as its lists leave it out', async () => {
   const vendor = await makeVendor(harness)
   await makeKey(vendor, 'soon', { expires: 1, paused: true })
   await makeKey(vendor, 'unused', { used: 100, made: 200, paused: true })
+  await makeKey(vendor, 'endless', { paused: true })
+  await makeKey(vendor, 'working')
   const { active_keys, needs_attention } = await read(vendor)
   for (const name of ['expiring_keys', 'unused_keys'])
     assert.deepEqual(figure(needs_attention[name]), [0, false, []], name)
-  assert.equal(active_keys.count, 2)
+  assert.deepEqual(figure(needs_attention.endless_keys), [1, false, ['working']])
+  assert.equal(active_keys.count, 4)
 })
 
 test('an example has what a person needs to find the key, and at most five are shown', async () => {

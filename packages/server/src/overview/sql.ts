@@ -16,6 +16,9 @@ const ofEnv = 'k.workspace_id = $1 and k.env = $2 and k.revoked_at is null'
 /** A paused key is active, but needs no attention: nothing loses it at its end, and its pause is why it is unused. */
 const isWorking = 'k.disabled_at is null'
 const endless = { rows: `api_keys k where ${ofEnv} and k.expires_at is null`, order: 'k.expires_at, k.id' }
+/** The first of them, so that many paused ones cost no more. */
+const firstEndless = `(select * from ${endless.rows} order by ${endless.order} limit ${activeKeysMax + 1}) k`
+const workingEndless = { ...endless, rows: `${firstEndless} where ${isWorking}` }
 const ending = {
   rows: `api_keys k where ${ofEnv} and k.expires_at > service_now()`,
   order: 'k.expires_at, k.id',
@@ -40,13 +43,17 @@ const upTo = (most: number, { rows, order }: typeof endless) =>
 /** CASE leaves out a count that the one before it decides. */
 const countKeysStatement = sql(
   'overview.count_keys',
-  `select c.endless, case when c.endless > ${activeKeysMax} then 0 else ${upTo(activeKeysMax, ending)} end as ending,
+  `select c.endless, c.working_endless, case when c.endless > ${activeKeysMax} then 0 else ${upTo(activeKeysMax, ending)} end as ending,
      ${upTo(attentionMax, expiring)} as expiring, c.unused,
      c.unused <= ${attentionMax} and (select count(*)::int from ${idle} looked) = ${looksMax} as is_cut
-   from (select ${upTo(activeKeysMax, endless)} as endless, ${upTo(attentionMax, unused)} as unused offset 0) c`,
+   from (select e.endless, e.working_endless, ${upTo(attentionMax, unused)} as unused
+         from (select count(*)::int as endless, count(*) filter (where ${isWorking})::int as working_endless
+               from ${firstEndless}) e offset 0) c`,
 )
 interface KeyCounts {
   endless: number
+  /** Of these, those that are not paused. */
+  working_endless: number
   /** 0 where `endless` alone is more than the largest count. */
   ending: number
   expiring: number
@@ -71,7 +78,7 @@ const examples = (name: string, { rows, order }: typeof endless) =>
 const keyExamples = {
   expiring: examples('expiring', expiring),
   unused: examples('unused', unused),
-  endless: examples('endless', endless),
+  endless: examples('endless', workingEndless),
 }
 /** Counts, each one more than its largest when there are more, and examples. */
 export async function readKeys(tx: ReadTx, env: Env) {
