@@ -15,7 +15,7 @@ const RequestAddress = Type.String({
   minLength: 2,
   maxLength: 64,
   description:
-    'The address that the request comes from, IPv4 or IPv6. Without it, a key with `allowed_cidrs` is refused.',
+    'The address that the request comes from, IPv4 or IPv6, without a port or brackets. Without it, a key with `allowed_cidrs` is refused.',
   examples: ['203.0.113.7'],
 })
 const At = {
@@ -75,7 +75,10 @@ const NodesOfKey = strictObject({
   full: Type.Integer({
     description: 'How many of them hold as many keys as they may, and so can lack this one.',
   }),
-  version: Type.Integer({ description: 'The version of the project at which the key last changed.' }),
+  version: Type.Integer({
+    description:
+      'The version of the project that a node needs to have every change of the key: its own, those of its tenant, and those of all keys of the project.',
+  }),
 })
 export type NodesOfKey = Static<typeof NodesOfKey>
 

@@ -6,8 +6,8 @@ import { type KeyFacts, readKeyFacts, seesImported } from '../keys/facts.ts'
 import { toKey } from '../keys/resource.ts'
 import type { KeyTurns } from '../keys/turns.ts'
 import type { Clock } from '../platform/clock.ts'
-import { tokenDigest } from '../platform/crypto/token.ts'
-import { readAddress } from '../platform/network/client-address.ts'
+import { envOfKey, tokenDigest } from '../platform/crypto/token.ts'
+import { readBareAddress } from '../platform/network/client-address.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso } from '../platform/time.ts'
 import { readNodesOfKey } from '../policy/key-nodes.ts'
@@ -34,7 +34,7 @@ export async function explainKey(
   const { db, principal } = call
   const facts = await db.readAtOnce(principal.workspaceId, tx => readKeyFacts(tx, id, sightOf(principal)))
   if (facts === null) throw new Refusal('not_found')
-  return await explainFacts(deps, call, facts, asked, [])
+  return await explainFacts(deps, call, facts, asked, null)
 }
 
 /** @throws {Refusal} `too_many_requests`: texts could be tried */
@@ -51,7 +51,7 @@ export async function explainText(
   const [facts, acceptsAny] = await db.readAtOnce(principal.workspaceId, tx =>
     Promise.all([readKeyFacts(tx, digest, sightOf(principal)), seesImported(tx, sightOf(principal))]),
   )
-  if (facts !== null) return await explainFacts(deps, call, facts, asked, [formOf(text)])
+  if (facts !== null) return await explainFacts(deps, call, facts, asked, text)
   return {
     ...judge(unknownReasons(text, acceptsAny)),
     at: iso(dateOrNull(asked.at) ?? new Date(deps.clock.now())),
@@ -64,8 +64,11 @@ export async function explainText(
 }
 
 function assertAddress({ ip }: Asked): void {
-  if (ip !== undefined && readAddress(ip) === null)
-    throw invalidField('ip', 'must be an IPv4 or IPv6 address')
+  if (ip !== undefined && readBareAddress(ip) === null)
+    throw invalidField(
+      'ip',
+      'must be an IPv4 or IPv6 address without a port, brackets or spaces, as servers take it',
+    )
 }
 
 async function explainFacts(
@@ -73,10 +76,11 @@ async function explainFacts(
   { db, principal, deadline }: Asking,
   facts: KeyFacts,
   { scopes = [], ip, at }: Asked,
-  before: readonly Reason[],
+  /** The text of the key; null: it was asked for by its id. */
+  text: string | null,
 ): Promise<KeyExplanation> {
   const asOf = dateOrNull(at)
-  const address = ip === undefined ? null : readAddress(ip)
+  const address = ip === undefined ? null : readBareAddress(ip)
   const { id, project_id: projectId, tenant_id: tenantId, env } = facts
   const { workspaceId, reach } = principal
   const check = { workspaceId, projectId, env, keyId: id, tenantId, rules: facts.limits }
@@ -96,8 +100,16 @@ async function explainFacts(
   }
   return {
     ...judge([
-      ...before,
-      ...reasonsOf({ facts: shown, scopes, address, asOf, limits, hidesTenant: !maySee('tenants:read') }),
+      ...(text === null ? [] : [formOf(text)]),
+      ...reasonsOf({
+        facts: shown,
+        textEnv: text === null ? null : envOfKey(text),
+        scopes,
+        address,
+        asOf,
+        limits,
+        hidesTenant: !maySee('tenants:read'),
+      }),
     ]),
     at: iso(asOf ?? facts.now),
     key: toKey(facts),

@@ -158,6 +158,9 @@ test('bad input is named, and the key is in no refusal', async () => {
   const { id, key } = await issueKey(harness, vendor)
   for (const [more, path] of [
     ['?ip=1.2.3', 'ip'],
+    ['?ip=203.0.113.7:443', 'ip'],
+    ['?ip=[2001:db8::1]', 'ip'],
+    ['?ip=%20203.0.113.7', 'ip'],
     ['?at=yesterday', 'at'],
     ['?scopes=', 'scopes.0'],
   ] as const) {

@@ -1,4 +1,5 @@
 import type { LimitState } from '@keyrail/contract/ratelimit'
+import type { Env } from '@keyrail/contract/shared'
 import type { Static } from 'typebox'
 import type { KeyFacts } from '../keys/facts.ts'
 
@@ -7,6 +8,8 @@ export type Limit = Static<typeof LimitState>
 /** What a key is judged by. */
 export interface Judged {
   readonly facts: KeyFacts
+  /** The environment that the text of the key names; null: it names none, or the text is not known. */
+  readonly textEnv: Env | null
   /** The scopes that the request needs. */
   readonly scopes: readonly string[]
   /** Where the request comes from; null: nobody knows. */

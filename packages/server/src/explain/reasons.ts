@@ -51,7 +51,7 @@ const wellFormed = reason('malformed_key', false, 'The form and the checksum of 
 export function reasonsOf(judged: Judged): Reason[] {
   const { facts, asOf } = judged
   return [
-    existence(facts, asOf),
+    existence(judged),
     revocation(facts, asOf),
     pause(facts, asOf),
     suspension(facts, asOf),
@@ -63,12 +63,18 @@ export function reasonsOf(judged: Judged): Reason[] {
 }
 
 /** Keys are not found in another project or environment, and not before they are made. */
-function existence(facts: KeyFacts, asOf: Date | null): Reason {
+function existence({ facts, textEnv, asOf }: Judged): Reason {
   const { project_name, tenant_external_id, env, created_at, imported_at } = facts
   if (asOf !== null && imported_at !== null && imported_at > asOf)
     return reason('unknown_key', true, `The key was imported later, at ${iso(imported_at)}.`)
   if (asOf !== null && created_at > asOf)
     return reason('unknown_key', true, `The key was made later, at ${iso(created_at)}.`)
+  if (textEnv !== null && textEnv !== env)
+    return reason(
+      'unknown_key',
+      true,
+      `The text names ${textEnv}, where servers look for it, and its digest was imported as a ${env} key.`,
+    )
   return reason(
     'unknown_key',
     false,

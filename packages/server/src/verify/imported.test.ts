@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { drawForeign, openImport } from '../../test/importing.ts'
 import { issueKey, makeProject, makeVendor } from '../../test/vendor.ts'
 import { openVerify } from '../../test/verifying.ts'
+import { drawToken } from '../platform/crypto/token.ts'
 
 const harness = await startHarness()
 const { ask } = harness
@@ -65,4 +67,12 @@ test('an imported key is known in its environment, and keys made here go on', as
   const made = await issueKey(harness, vendor)
   assert.equal(await codeOf(made.key), 'valid')
   assert.equal(await codeOf(`${made.key}x`), 'unknown_key')
+})
+
+test('a text that names the other environment than its key is unknown, as it is to servers', async () => {
+  const { vendor, answer, row, codeOf, explain } = await setUp()
+  const text = drawToken('kr_live', randomBytes)
+  await answer([row(text)], { env: 'test' })
+  for (const token of [vendor.live, vendor.test]) assert.equal(await codeOf(text, {}, token), 'unknown_key')
+  assert.equal(await explain(text), 'unknown_key')
 })

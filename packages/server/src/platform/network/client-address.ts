@@ -22,6 +22,10 @@ export function readAddress(text: string): string | null {
   return read.isIPv4MappedAddress() ? read.toIPv4Address().toString() : read.toRFC5952String()
 }
 
+/** The same of an address alone, as the keyrings of servers take it: nothing stands around it. */
+export const readBareAddress = (text: string): string | null =>
+  text.trim() !== text || inBrackets.test(text) || withPort.test(text) ? null : readAddress(text)
+
 /** An IPv6 address in brackets, with or without a port. */
 const inBrackets = /^\[([^\]]*)\](?::\d{1,5})?$/
 /** An IPv4 address with a port; an IPv6 address needs brackets for it. */
