@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { systemClock } from '../../platform/clock.ts'
 import { CommandFailed } from '../failure.ts'
 import { inform, print } from '../output.ts'
 import { type Environment, type KeysApi, openKeysApi, patientRetries, readEnv, readProject } from './api.ts'
@@ -95,6 +96,9 @@ async function writeKeys(
   return count
 }
 
+/** An export may go on for so long after its begin: its first keys may be revoked since, and would work where it is imported. */
+const oldMost = 3_600_000
+
 /** What an export is of: the service, the workspace and which keys. Another one must not go on in its file. */
 const nameOf = ({ KEYRAIL_URL = '' }: Environment, workspaceId: string, query: Query): string =>
   createHash('sha256')
@@ -106,13 +110,19 @@ const nameOf = ({ KEYRAIL_URL = '' }: Environment, workspaceId: string, query: Q
 const markOf = (partial: string): string => `${partial}.of`
 
 async function begin(partial: string, name: string): Promise<Begun> {
+  const now = systemClock.now()
   if (!(await exists(partial))) {
-    await replaceFile(markOf(partial), name)
+    await replaceFile(markOf(partial), `${name} ${new Date(now).toISOString()}`)
     return { cursor: null, count: 0 }
   }
-  const mark = await readFile(markOf(partial), 'utf8').catch(() => null)
-  if (mark !== name)
+  const [of, begunAt = ''] = (await readFile(markOf(partial), 'utf8').catch(() => '')).split(' ')
+  if (of !== name)
     throw new CommandFailed(`${partial} is of another export. Remove it, or run that export again.`)
+  const age = now - Date.parse(begunAt)
+  if (!(age >= 0 && age <= oldMost))
+    throw new CommandFailed(
+      `${partial} was begun more than an hour ago, and may have keys that were revoked since. Remove it to begin anew.`,
+    )
   return await readPartial(partial)
 }
 

@@ -9,7 +9,7 @@ const bytesMost = Math.floor(importBytesMax * 0.9)
 /** A row and where it stands in the file, or why there is none. */
 export type Item =
   | { readonly record: number; readonly row: ImportRow }
-  | { readonly record: number; readonly leftOut: LeftOut['why'] }
+  | { readonly record: number; readonly leftOut: LeftOut['why']; readonly ended?: ImportRow }
   | { readonly record: number; readonly part: Partial<ImportRow>; readonly faults: readonly Fault[] }
 
 export interface Batch {
@@ -56,11 +56,15 @@ const refused = (record: number, message: string): Item => ({
   faults: [{ path: '', message }],
 })
 
+/** The row of a key that has ended, if it can be looked up. */
+const endedOf = ({ row }: LeftOut): { ended?: ImportRow } =>
+  row?.digest === undefined ? {} : { ended: row as ImportRow }
+
 function itemOf(at: number, record: unknown, format: Format, place: Place): Item {
   try {
     return { record: at, row: format.row(record, place) }
   } catch (error) {
-    if (error instanceof LeftOut) return { record: at, leftOut: error.why }
+    if (error instanceof LeftOut) return { record: at, leftOut: error.why, ...endedOf(error) }
     if (error instanceof RowRefused) return { record: at, part: error.row, faults: error.faults }
     if (error instanceof RowFault) return refused(at, error.message)
     throw error

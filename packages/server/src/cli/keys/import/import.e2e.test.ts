@@ -242,6 +242,10 @@ test('an export that was killed goes on behind its last key, and is whole or has
   relay.answerBytesMost = Number.POSITIVE_INFINITY
   const other = await start('export', path, '--env', 'live').ended
   assert.match(other.err, /partial is of another export/)
+  const mark = readFileSync(`${path}.partial.of`, 'utf8')
+  writeFileSync(`${path}.partial.of`, mark.replace(/ .*/, ' 2020-01-01T00:00:00.000Z'))
+  assert.match((await start('export', path).ended).err, /begun more than an hour ago/)
+  writeFileSync(`${path}.partial.of`, mark)
   const done = await start('export', path).ended
   assert.equal(done.code, 0, done.err)
   assert.match(done.err, /^Goes on behind key \d{4}\.$/m)

@@ -1,10 +1,10 @@
 import { isDigest, readDigest } from './own-format.ts'
 import {
+  customerOf,
   digestOf,
   type ImportRow,
   isObject,
   type Json,
-  LeftOut,
   metaOf,
   needed,
   objectOf,
@@ -22,28 +22,30 @@ import { endOf, timeOf } from './times.ts'
 /** The keys of `POST /v2/apis.listKeys` of Unkey, decrypted, or rows of its table `keys`. */
 export function unkeyRow(record: unknown, { now }: Place): ImportRow {
   const key = withoutNulls(objectOf(record))
-  leaveOutEnded(key)
   const plain = textOf(key.plaintext ?? key.key)
   const hash = textOf(key.hash)
   const identity = isObject(key.identity) ? key.identity : {}
   const customer = identity.externalId ?? key.externalId ?? key.ownerId ?? key.owner_id ?? key.external_id
-  return rowOf({
-    external_id: () => needed(textOf(customer), 'identity.externalId'),
-    digest() {
-      if (plain !== undefined) return digestOf(plain, 'plaintext')
-      if (hash !== undefined) return readDigest(hash, 'hash')
-      throw new RowFault(
-        'neither plaintext nor hash is there: list recoverable keys with decrypt, or export the table',
-      )
+  return rowOf(
+    {
+      external_id: () => needed(customerOf(customer), 'identity.externalId'),
+      digest() {
+        if (plain !== undefined) return digestOf(plain, 'plaintext')
+        if (hash !== undefined) return readDigest(hash, 'hash')
+        throw new RowFault(
+          'neither plaintext nor hash is there: list recoverable keys with decrypt, or export the table',
+        )
+      },
+      display_prefix: () => shownOf(textOf(key.start)) ?? prefixOf(plain),
+      source_id: () => textOf(key.keyId ?? key.id),
+      name: () => textOf(key.name),
+      scopes: () => (Array.isArray(key.permissions) ? (key.permissions as string[]) : undefined),
+      meta: () => metaOf(key.meta, 'meta'),
+      expires_at: () => endOf(key.expires, 'expires', now),
+      created_at: () => timeOf(key.createdAt ?? key.created_at_m ?? key.created_at, 'createdAt'),
     },
-    display_prefix: () => shownOf(textOf(key.start)) ?? prefixOf(plain),
-    source_id: () => textOf(key.keyId ?? key.id),
-    name: () => textOf(key.name),
-    scopes: () => (Array.isArray(key.permissions) ? (key.permissions as string[]) : undefined),
-    meta: () => metaOf(key.meta, 'meta'),
-    expires_at: () => endOf(key.expires, 'expires', now),
-    created_at: () => timeOf(key.createdAt ?? key.created_at_m ?? key.created_at, 'createdAt'),
-  })
+    endOfKey(key),
+  )
 }
 
 /** MySQL writes an absent value as `NULL` or `\N`. */
@@ -57,25 +59,27 @@ export const unkeyGoesOn = ({ pagination }: Json): boolean =>
 /** Rows of the table `apikey` of better-auth: `key` is the SHA-256 of the whole key, in base64url, or the key itself. */
 export function betterAuthRow(record: unknown, { now }: Place): ImportRow {
   const key = objectOf(record)
-  leaveOutEnded(key)
   const customer = key.referenceId ?? key.userId ?? key.reference_id ?? key.user_id
-  return rowOf({
-    external_id: () => needed(textOf(customer), 'userId'),
-    digest() {
-      const text = needed(textOf(key.key), 'key')
-      if (isPlain(text, textOf(key.start))) return digestOf(text, 'key')
-      // Another digest than this system writes could be a key, which must not leave the machine.
-      if (!/^[\w-]{43}$/.test(text)) throw new RowFault('key is no SHA-256 in base64url')
-      return readDigest(text, 'key')
+  return rowOf(
+    {
+      external_id: () => needed(customerOf(customer), 'userId'),
+      digest() {
+        const text = needed(textOf(key.key), 'key')
+        if (isPlain(text, textOf(key.start))) return digestOf(text, 'key')
+        // Another digest than this system writes could be a key, which must not leave the machine.
+        if (!/^[\w-]{43}$/.test(text)) throw new RowFault('key is no SHA-256 in base64url')
+        return readDigest(text, 'key')
+      },
+      display_prefix: () => shownOf(textOf(key.start) ?? textOf(key.prefix)),
+      source_id: () => textOf(key.id),
+      name: () => textOf(key.name),
+      scopes: () => scopesOf(metaOf(key.permissions, 'permissions')),
+      meta: () => metaOf(key.metadata, 'metadata'),
+      expires_at: () => endOf(key.expiresAt ?? key.expires_at, 'expiresAt', now),
+      created_at: () => timeOf(key.createdAt ?? key.created_at, 'createdAt'),
     },
-    display_prefix: () => shownOf(textOf(key.start) ?? textOf(key.prefix)),
-    source_id: () => textOf(key.id),
-    name: () => textOf(key.name),
-    scopes: () => scopesOf(metaOf(key.permissions, 'permissions')),
-    meta: () => metaOf(key.metadata, 'metadata'),
-    expires_at: () => endOf(key.expiresAt ?? key.expires_at, 'expiresAt', now),
-    created_at: () => timeOf(key.createdAt ?? key.created_at, 'createdAt'),
-  })
+    endOfKey(key),
+  )
 }
 
 /** A key that was not hashed begins with its own start. A digest may do so by chance, if the start is short. */
@@ -101,7 +105,7 @@ export function zuploRow(record: unknown, { now }: Place): ImportRow {
   const { consumer } = key
   const plain = textOf(key.key)
   return rowOf({
-    external_id: () => needed(textOf(consumer.name), 'the name of the consumer'),
+    external_id: () => needed(customerOf(consumer.name), 'the name of the consumer'),
     digest() {
       if (/\*{4}/.test(plain ?? '')) throw new RowFault('the key is masked: list it with key-format=visible')
       return digestOf(plain, 'key')
@@ -138,7 +142,7 @@ export function kongRow(record: unknown, { now, listedAt }: Place): ImportRow {
   return rowOf({
     external_id: () =>
       needed(
-        textOf(consumer.custom_id) ?? textOf(consumer.username) ?? textOf(consumer.id),
+        customerOf(consumer.custom_id) ?? customerOf(consumer.username) ?? customerOf(consumer.id),
         'custom_id or username of the consumer',
       ),
     digest: () => digestOf(plain, 'key'),
@@ -172,18 +176,20 @@ export function awsRow(record: unknown): ImportRow {
   const columns = new Map(
     Object.entries(objectOf(record)).map(([name, value]) => [name.toLowerCase(), value]),
   )
-  leaveOutEnded({ enabled: columns.get('enabled') })
   const plain = textOf(columns.get('key') ?? columns.get('value'))
   const name = textOf(columns.get('name'))
-  return rowOf({
-    external_id: () => needed(name, 'name'),
-    digest: () => digestOf(plain, 'key'),
-    display_prefix: () => prefixOf(plain),
-    source_id: () => textOf(columns.get('id')),
-    name: () => name,
-    meta: () => describedOf(columns),
-    created_at: () => timeOf(columns.get('createddate'), 'createdDate'),
-  })
+  return rowOf(
+    {
+      external_id: () => needed(customerOf(columns.get('name')), 'name'),
+      digest: () => digestOf(plain, 'key'),
+      display_prefix: () => prefixOf(plain),
+      source_id: () => textOf(columns.get('id')),
+      name: () => name,
+      meta: () => describedOf(columns),
+      created_at: () => timeOf(columns.get('createddate'), 'createdDate'),
+    },
+    endOfKey({ enabled: columns.get('enabled') }),
+  )
 }
 
 function describedOf(columns: ReadonlyMap<string, unknown>): Json | undefined {
@@ -207,16 +213,17 @@ export function plainRow(record: unknown): ImportRow {
   const plain = textOf(given.key)
   return rowOf({
     tenant_id: () => textOf(given.tenant_id),
-    external_id: () => textOf(given.external_id),
+    external_id: () => customerOf(given.external_id),
     digest: () => digestOf(plain, 'key'),
     display_prefix: () => prefixOf(plain),
     name: () => textOf(given.name),
   })
 }
 
-/** @throws {LeftOut} for a key that its system refuses */
-function leaveOutEnded({ enabled, deleted_at_m, deletedAt }: Json): void {
-  if (/^(?:false|f|0)$/i.test(String(enabled).trim())) throw new LeftOut('ended', 'the key is disabled')
-  if (!/^(?:|0|null|undefined|false)$/i.test(String(deleted_at_m ?? deletedAt).trim()))
-    throw new LeftOut('ended', 'the key is deleted')
+/** Why its system refuses a key; null: it does not. */
+function endOfKey({ enabled, deleted_at_m, deletedAt }: Json): string | null {
+  if (/^(?:false|f|0)$/i.test(String(enabled).trim())) return 'the key is disabled'
+  return /^(?:|0|null|undefined|false)$/i.test(String(deleted_at_m ?? deletedAt).trim())
+    ? null
+    : 'the key is deleted'
 }

@@ -1,6 +1,8 @@
 import { CommandFailed } from '../../failure.ts'
 import {
+  customerOf,
   type ImportRow,
+  type Json,
   jsonOf,
   LeftOut,
   metaOf,
@@ -45,7 +47,7 @@ export function ownRow(record: unknown, place: Place): ImportRow {
   const time = (name: string) => () => timeOf(given[name], name)
   const readers = {
     tenant_id: text('tenant_id'),
-    external_id: text('external_id'),
+    external_id: () => (isOfKeyrail(given) ? exactOf : customerOf)(given.external_id),
     digest: () => readDigest(needed(textOf(given.digest ?? given.hash), 'digest'), 'digest'),
     display_prefix: text('display_prefix'),
     source_id: text('source_id'),
@@ -64,6 +66,12 @@ export function ownRow(record: unknown, place: Place): ImportRow {
     throw new RowFault(`it has a member that is none of ${[...known].join(', ')}`)
   return rowOf(readers)
 }
+
+/** Whether it is a line of an export or of a file of failed rows, which have each id as it is. */
+const isOfKeyrail = ({ object, errors }: Json): boolean => object === 'exported_key' || Array.isArray(errors)
+
+const exactOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : textOf(value)
 
 /** An export has keys of both environments, and may have several projects. */
 function leaveOutOthers(given: Readonly<Record<string, unknown>>, place: Place): void {

@@ -106,11 +106,15 @@ const notUtf8 = (path: string): CommandFailed =>
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 
 async function* csvOf(path: string): AsyncGenerator<Read> {
+  // Cells are not trimmed here: that could make one customer of two.
   const rows = parse({
-    columns: (names: string[]) => eachOnce(path, names),
+    columns: (names: string[]) =>
+      eachOnce(
+        path,
+        names.map(name => name.trim()),
+      ),
     bom: true,
     skip_empty_lines: true,
-    trim: true,
     max_record_size: lineBytesMax,
   })
   // The fault of the file ends the parser, whose reader gets it.

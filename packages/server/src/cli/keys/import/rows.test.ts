@@ -164,6 +164,38 @@ test('an environment that is neither live nor test is a fault', async () => {
   assert.equal(faults.length, 4)
 })
 
+test('white space around the id of a customer makes no other customer of it', async () => {
+  const row = { digest, external_id: 'org_1 ' }
+  const spaces = /^white space stands around the id of the customer/
+  for (const records of [[row], [{ ...row, external_id: ' org_1' }], [{ ...row, external_id: ' ' }]]) {
+    const { rows, faults } = await of('keyrail', ...records)
+    assert.deepEqual(rows, [])
+    assert.match(faults[0] ?? '', spaces)
+  }
+  for (const line of ['org_1 ', ' org_1', '" org_1"']) {
+    const { rows, faults } = await given('keyrail', `external_id,digest\n${line},${digest}\n`)
+    assert.deepEqual(rows, [])
+    assert.match(faults[0] ?? '', spaces)
+  }
+  for (const [format, record] of [
+    ['unkey', { hash: digest, ownerId: 'a ' }],
+    ['kong', { key: 'old_1', consumer: { username: 'a ' } }],
+    ['aws', { value: 'old_1', name: 'a\t' }],
+    ['plain', { key: 'old_1', external_id: 'a\u00a0' }],
+  ] as const)
+    assert.match((await of(format, record)).faults[0] ?? '', spaces, format)
+})
+
+test('an export has each customer as it is', async () => {
+  for (const external_id of ['org_1 ', ' ', '\u3000a']) {
+    const exported = { object: 'exported_key', digest, external_id }
+    const whole = await of('keyrail', exported, { object: 'export_end', count: 1 })
+    assert.equal(whole.rows[0]?.external_id, external_id)
+    const failed = await of('keyrail', { record: 1, digest, external_id, errors: [] })
+    assert.equal(failed.rows[0]?.external_id, external_id)
+  }
+})
+
 test('a prefix that the service does not take is left out', async () => {
   for (const key of ['ol"d_5uQ2vXc8LmZ1tRb7YwKd', 'ol\\d_5uQ2vXc8LmZ1tRb7YwKd']) {
     const { rows } = await of('plain', { key, external_id: 'org_1' })

@@ -24,10 +24,13 @@ export class RowFault extends Error {}
 /** A record that gives no row on purpose: its key no longer works, or is of another environment or project. */
 export class LeftOut extends Error {
   readonly why: 'ended' | 'others'
+  /** Of a key that has ended, the members that could be read: it may have been imported before. */
+  readonly row: Partial<ImportRow> | null
 
-  constructor(why: 'ended' | 'others', message: string) {
+  constructor(why: 'ended' | 'others', message: string, row: Partial<ImportRow> | null = null) {
     super(message)
     this.why = why
+    this.row = row
   }
 }
 
@@ -66,20 +69,25 @@ type Readers = { readonly [Name in keyof ImportRow]?: () => ImportRow[Name] | un
 
 /**
  * Reads a row member by member, so that a fault of one hides no other.
+ * @param ended why the key no longer works in its own system; null: it works, or one of the members says so
  * @throws {RowRefused}
+ * @throws {LeftOut}
  */
-export function rowOf(members: Readers): ImportRow {
+export function rowOf(members: Readers, ended: string | null = null): ImportRow {
   const row: Record<string, unknown> = {}
   const faults: Fault[] = []
+  let left = ended
   for (const [path, read] of Object.entries(members)) {
     try {
       const value = read()
       if (value !== undefined) row[path] = value
     } catch (error) {
-      if (!(error instanceof RowFault)) throw error
-      faults.push({ path, message: error.message })
+      if (error instanceof RowFault) faults.push({ path, message: error.message })
+      else if (error instanceof LeftOut) left ??= error.message
+      else throw error
     }
   }
+  if (left !== null) throw new LeftOut('ended', left, row)
   if (faults.length > 0) throw new RowRefused(row, faults)
   return row as unknown as ImportRow
 }
@@ -107,6 +115,16 @@ export function textOf(value: unknown): string | undefined {
   if (typeof value !== 'string') throw new RowFault('a text is needed where something else stands')
   const text = value.trim()
   return text === '' ? undefined : text
+}
+
+/**
+ * The id of a customer. Trimmed, it could be the id of another one, whose keys would then act for both.
+ * @throws {RowFault} if white space stands around it
+ */
+export function customerOf(value: unknown): string | undefined {
+  const text = textOf(value)
+  if (typeof value !== 'string' || value === '' || value === text) return text
+  throw new RowFault('white space stands around the id of the customer, which may be another one without it')
 }
 
 /** @throws {RowFault} naming the member */

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { KeysApi } from '../api.ts'
 import { formats } from './formats.ts'
-import { sendAll } from './send.ts'
+import { type Failed, sendAll } from './send.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'keyrail-send-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
+
+const place = { projectId: '', env: 'live' as const, from: null }
+const never = new AbortController().signal
+const hexOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 const unavailable = () => Object.assign(new Error('unavailable'), { status: 503 })
 
@@ -29,8 +34,10 @@ function importOf(rows: number, keys: KeysApi['keys'], stop = new AbortControlle
   const path = join(folder, `${rows}.ndjson`)
   const line = (n: number) => JSON.stringify({ external_id: 'org', digest: n.toString(16).padStart(64, '0') })
   writeFileSync(path, `${Array.from({ length: rows }, (_, n) => line(n)).join('\n')}\n`)
-  const order = { path, format: formats.keyrail, projectId: '', env: 'live' as const, from: null }
-  return sendAll({ ...order, keys, createTenants: true, dryRun: false, stop }, null)
+  return sendAll(
+    { ...place, path, format: formats.keyrail, keys, createTenants: true, dryRun: false, stop },
+    null,
+  )
 }
 
 test('a call that a busy service cannot answer in time is followed by smaller ones', async () => {
@@ -81,4 +88,40 @@ test('a call that was stopped is not repeated', async () => {
   })
   await assert.rejects(importOf(500, keys, stopping.signal))
   assert.equal(calls.length, 1)
+})
+
+test('a key that has ended in its own system, and is active here, fails with its id', async () => {
+  const path = join(folder, 'ended.ndjson')
+  const key = (name: string, more: object) => ({ hash: hexOf(name), ownerId: 'org', ...more })
+  const past = { expires: 1_600_000_000_000 }
+  const records = [
+    key('works', {}),
+    key('expired', past),
+    key('disabled', { enabled: false, meta: 7 }),
+    key('gone', { deletedAt: 1_600_000_000_000 }),
+    { ...past, ownerId: 'org' },
+  ]
+  writeFileSync(path, records.map(record => `${JSON.stringify(record)}\n`).join(''))
+  const asked: [digests: string[], dryRun: boolean | undefined][] = []
+  const keys = {
+    async import({ rows, dryRun }: { rows: { digest: string }[]; dryRun?: boolean }) {
+      asked.push([rows.map(row => row.digest), dryRun])
+      const active = new Set([hexOf('expired'), hexOf('works')])
+      const known = rows.map(row => ({ status: 'exists', id: 'an id', active: active.has(row.digest) }))
+      return { rows: known } as never
+    },
+  } as unknown as KeysApi['keys']
+  const failed: Failed[] = []
+  const { counts } = await sendAll(
+    { ...place, path, format: formats.unkey, keys, createTenants: true, dryRun: false, stop: never },
+    null,
+    async (_, more) => void failed.push(...more),
+  )
+  assert.deepEqual(asked, [
+    [[hexOf('works')], false],
+    [['expired', 'disabled', 'gone'].map(hexOf), true],
+  ])
+  assert.deepEqual([counts.existing, counts.ended, counts.failed, counts.inactive], [1, 3, 1, 0])
+  assert.deepEqual([failed.length, failed[0]?.record, failed[0]?.row.digest], [1, 2, hexOf('expired')])
+  assert.match(failed[0]?.errors[0]?.message ?? '', /is active here: revoke it, its id is an id$/)
 })

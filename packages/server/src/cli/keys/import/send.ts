@@ -102,11 +102,14 @@ async function sendBatch(
 ): Promise<Failed[]> {
   const failed: Failed[] = []
   const rows: { record: number; row: ImportRow }[] = []
+  const ended: { record: number; row: ImportRow }[] = []
   const added = { created: 0, existing: 0, inactive: 0, ended: 0, others: 0 }
   for (const item of items) {
     if ('row' in item) rows.push(item)
-    else if ('leftOut' in item) added[item.leftOut] += 1
-    else failed.push({ record: item.record, row: item.part, errors: item.faults })
+    else if ('leftOut' in item) {
+      added[item.leftOut] += 1
+      if (item.ended !== undefined) ended.push({ record: item.record, row: item.ended })
+    } else failed.push({ record: item.record, row: item.part, errors: item.faults })
   }
   const answers =
     rows.length === 0
@@ -124,10 +127,33 @@ async function sendBatch(
     else failed.push({ ...sent, errors })
     if (active === false && !saysInactive(sent.row)) added.inactive += 1
   }
+  const survivors = await findActive(order, ended, size)
+  added.ended -= survivors.length
+  failed.push(...survivors)
   for (const [name, more] of Object.entries(added)) counts[name as keyof typeof added] += more
   counts.failed += failed.length
   counts.records = records
   return failed.toSorted((a, b) => a.record - b.record)
+}
+
+/**
+ * Keys that have ended in their own system, and that an earlier import made active here: after the switch they would work again. A trial
+ * of their rows finds them.
+ */
+async function findActive(
+  order: Order,
+  ended: readonly { record: number; row: ImportRow }[],
+  size: CallSize,
+): Promise<Failed[]> {
+  if (ended.length === 0) return []
+  const rows = ended.map(({ row }) => row)
+  const answers = await sendRows({ ...order, dryRun: true }, rows, size)
+  return ended.flatMap(({ record, row }, at) => {
+    const { status, active, id } = answers[at] ?? {}
+    if (status !== 'exists' || active !== true) return []
+    const message = `the key has ended in its own system, and is active here: revoke it, its id is ${id}`
+    return [{ record, row, errors: [{ path: '', message }] }]
+  })
 }
 
 /** Whether the row itself pauses its key, or says that it has expired. */
@@ -136,6 +162,8 @@ const saysInactive = ({ disabled_at, expires_at }: ImportRow): boolean =>
 
 interface Answer {
   readonly status: 'created' | 'exists' | 'invalid'
+  /** Null: none was written. */
+  readonly id?: string | null
   /** Whether servers accept the key. */
   readonly active?: boolean
   readonly errors?: readonly Fault[]
