@@ -174,6 +174,11 @@ type Refusals = {
 			reason: "missing_key" | "malformed_key" | "wrong_env" | "not_ready" | "stale" | "not_held" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
 			count: number;
 		})[];
+/** What guards in shadow would have refused, by reason, the most first. What the old check said is not known. */
+		guards: ({
+			reason: "missing_key" | "malformed_key" | "wrong_env" | "not_ready" | "stale" | "not_held" | "unknown_key" | "revoked_key" | "disabled_key" | "suspended_tenant" | "expired_key" | "too_old" | "ip_unknown" | "ip_not_allowed" | "insufficient_scope" | "rate_limited";
+			count: number;
+		})[];
 	};
 };
 type RefusalsQuery = {
@@ -351,7 +356,7 @@ type KeyCreate = {
 };
 type KeyExplain = {
 	/** What the customer sends. It is not stored or logged. */key: string;
-/** The address that the request comes from, IPv4 or IPv6. Without it, a key with `allowedCidrs` is refused. */
+/** The address that the request comes from, IPv4 or IPv6, without a port or brackets. Without it, a key with `allowedCidrs` is refused. */
 	ip?: string;
 /** Scopes that the request needs, compared exactly. */
 	scopes?: string[];
@@ -359,7 +364,7 @@ type KeyExplain = {
 	at?: string;
 };
 type KeyExplainQuery = {
-	/** The address that the request comes from, IPv4 or IPv6. Without it, a key with `allowedCidrs` is refused. */ip?: string;
+	/** The address that the request comes from, IPv4 or IPv6, without a port or brackets. Without it, a key with `allowedCidrs` is refused. */ip?: string;
 /** Scopes that the request needs, with commas between them. `POST /v1/keys/explain` takes scopes that have commas. */
 	scopes?: string[];
 	at?: string;
@@ -446,7 +451,7 @@ type KeyExplanation = {
 		})[];
 /** How many of them hold as many keys as they may, and so can lack this one. */
 		full: number;
-/** The version of the project at which the key last changed. */
+/** The version of the project that a node needs to have every change of the key: its own, those of its tenant, and those of all keys of the project. */
 		version: number;
 	} | null;
 };
@@ -1333,10 +1338,10 @@ type ImportedCustomer = ({
 	createTenant?: boolean | undefined;
 };
 /**
- * Your own check of a key. Null or undefined: the key is not valid. If it throws, or takes longer than 5,000 ms, the request is refused
+ * Your own check of a key, once for all requests with it, so it says whose key it is and not what they need. Null or undefined: the key is not valid. If it throws, or takes longer than 5,000 ms, the request is refused
  * for now, as `not_held`. It keeps one of 64 places until it ends.
  */
-type OnUnknownKey = (key: string, requirements: Requirements) => Promise<ImportedCustomer | null | undefined>;
+type OnUnknownKey = (key: string) => Promise<ImportedCustomer | null | undefined>;
 /** Options of `createKeyring`. */
 interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	/** Id of the project whose keys are verified. Default: `KEYRAIL_PROJECT`. */

@@ -1,5 +1,3 @@
-import type { Requirements } from '../verify/verify.ts'
-
 /** Whose key your own check found. Name the customer by the tenant's id, or by your own id of it. */
 export type ImportedCustomer = (
   | { tenantId: string; externalId?: undefined }
@@ -17,13 +15,10 @@ export type ImportedCustomer = (
 }
 
 /**
- * Your own check of a key. Null or undefined: the key is not valid. If it throws, or takes longer than 5,000 ms, the request is refused
+ * Your own check of a key, once for all requests with it, so it says whose key it is and not what they need. Null or undefined: the key is not valid. If it throws, or takes longer than 5,000 ms, the request is refused
  * for now, as `not_held`. It keeps one of 64 places until it ends.
  */
-export type OnUnknownKey = (
-  key: string,
-  requirements: Requirements,
-) => Promise<ImportedCustomer | null | undefined>
+export type OnUnknownKey = (key: string) => Promise<ImportedCustomer | null | undefined>
 
 /** A customer, read and completed. */
 export interface Customer {

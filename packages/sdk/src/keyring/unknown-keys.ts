@@ -80,7 +80,7 @@ export class UnknownKeys implements AsksVendor {
     const digest = digestOf(key)
     const known = this.#known.get(digest)
     if (known !== undefined && now < known.until) return refusalOf(known.outcome, refusal)
-    const flight = this.#flightOf(digest, key, requirements)
+    const flight = this.#flightOf(digest, key)
     if (flight === undefined) return busy
     const leftMs = flight.beganAt + CHECK_MS - now
     const isChecked = flight.isChecked || (leftMs > 0 && (await this.#within(leftMs, flight.checked)))
@@ -101,7 +101,7 @@ export class UnknownKeys implements AsksVendor {
   }
 
   /** One check and one import for all requests with this key. Undefined: there are too many keys. */
-  #flightOf(digest: string, key: string, requirements: Requirements): Flight | undefined {
+  #flightOf(digest: string, key: string): Flight | undefined {
     const before = this.#flights.get(digest)
     if (before !== undefined) return before
     if (this.#flights.size >= KEYS_MAX) {
@@ -110,7 +110,7 @@ export class UnknownKeys implements AsksVendor {
     }
     const form = readKeyForm(key)
     const env = form === 'malformed' ? undefined : form
-    const checked = this.#check(digest, key, requirements).finally(() => {
+    const checked = this.#check(digest, key).finally(() => {
       flight.isChecked = true
     })
     const outcome = checked.then(customer =>
@@ -141,10 +141,10 @@ export class UnknownKeys implements AsksVendor {
       .length
   }
 
-  async #check(digest: string, key: string, requirements: Requirements): Flight['checked'] {
+  async #check(digest: string, key: string): Flight['checked'] {
     const { check, onError } = this.#deps
     try {
-      const given: unknown = await check(key, requirements)
+      const given: unknown = await check(key)
       if (given !== null && given !== undefined) return readCustomer(given)
       this.#remember(digest, 'refused', REFUSED_MS)
       return 'refused'
