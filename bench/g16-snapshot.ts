@@ -44,10 +44,13 @@ export const bench: Bench = {
     const script = new URL('service/walk-process.ts', import.meta.url).href
     const walk = (count: boolean) => runGenerator<WalkPlan, WalkCounts>(script, { ...plan, count })
     /** Inserted past the service, which would also write a version and an audit row for each key. */
-    const raiseVersion = () =>
-      postgres.query('update policy_heads set version = version + 1 where project_id = $1', [
+    const raiseVersion = (by = 1) =>
+      postgres.query('update policy_heads set version = version + $2 where project_id = $1', [
         vendor.projectId,
+        by,
       ])
+    // Each page has the version, which so keeps its number of digits.
+    await raiseVersion(1_000_000)
     const whole = await walk(true)
     if (whole.keys !== keys) throw new BenchFault(`the snapshot has ${whole.keys} keys, not ${keys}`)
     const query = `select id, tenant_id, env, lookup_hash, display_prefix, scopes, expires_at, rate_limits
