@@ -119,7 +119,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     })
     if (refusal !== undefined) return sendAnswer(reply, refusal)
     request.apiKey = key
-    request.keyrail = verdict
+    if (verdict !== undefined) request.keyrail = verdict
     reply.headers(headers)
   })
 

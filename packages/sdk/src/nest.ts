@@ -153,7 +153,11 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     if (refusal !== undefined) throw exceptionOf(response, refusal)
     setHeaders(response, headers)
     if (verdict !== undefined) request.keyrail = verdict
-    if (key === undefined) return true
+    if (key === undefined) {
+      // A key that only a guard in shadow has found is none for a guard that refuses.
+      delete request.apiKey
+      return true
+    }
     request.apiKey = key
     if (this.#idempotency === undefined || isGraphql || verdict !== undefined) return true
     return this.#claim(this.#idempotency, key, request, response, marks.idempotencyRequired)

@@ -8,6 +8,7 @@ import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import type { LimitNumbers } from '../limits/verdict.ts'
 import { partOf } from '../runtime/part-of.ts'
+import { callListener } from '../runtime/reports.ts'
 import { sendRefusals } from '../usage/refusal-reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 import { gatePartsOf } from '../verify/gate-parts.ts'
@@ -122,7 +123,7 @@ export class Gate<Request = unknown> {
     const isShadow = gatePartsOf(this.#keyring.verify).shadow !== undefined
     const { enforced, passage, limitHeaders } = exchange
     exchange.hasShadow ||= isShadow
-    const admission = await this.#judge(asked, isShadow)
+    const admission = await (isShadow ? this.#judgeInShadow(asked) : this.#judge(asked, false))
     if (!isShadow) {
       if (admission.refusal === undefined) exchange.enforced = { key: admission.key }
       return admission
@@ -131,6 +132,18 @@ export class Gate<Request = unknown> {
     exchange.passage = passage
     exchange.limitHeaders = limitHeaders
     return { ...admission, key: enforced.key }
+  }
+
+  /** What the vendor's functions throw refuses nothing in shadow: the request passes without a verdict. */
+  async #judgeInShadow(asked: Asked<Request>): Promise<Admission> {
+    try {
+      return await this.#judge(asked, true)
+    } catch (error) {
+      callListener(() => {
+        throw error
+      })
+      return { key: undefined, headers: noHeaders }
+    }
   }
 
   async #judge(

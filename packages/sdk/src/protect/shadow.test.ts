@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import express from 'express'
 import { Hono } from 'hono'
+import { requireKey as requireExpressKey, requireScope as requireExpressScope } from '../express.ts'
 import { idempotent, type KeyrailEnv, limit, requireKey, requireScope } from '../hono.ts'
 import { createTestKeyrail, createTestKeyring } from '../testing.ts'
 import { withGateParts } from '../verify/gate-parts.ts'
@@ -132,4 +136,42 @@ test('a gate in shadow takes nothing from one that refuses, in either order', as
       [401, 403, admin.keyId],
       path,
     )
+})
+
+test('a key that only a guard in shadow has found opens nothing behind one that refuses', async () => {
+  const strict = createTestKeyrail()
+  const trial = shadowed()
+  const app = express()
+  app.use(requireExpressKey(trial, { header: 'x-api-key' }), requireExpressKey(strict, { optional: true }))
+  app.get('/open', ({ apiKey, keyrail }, response) => void response.json([apiKey ?? null, keyrail?.code]))
+  app.get('/admin', requireExpressScope('admin'), (_, response) => void response.send('in'))
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const headers = { 'x-api-key': trial.issue({ scopes: ['admin'] }).key }
+  const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`, { headers })
+  assert.deepEqual(await (await ask('/open')).json(), [null, 'valid'])
+  assert.equal((await ask('/admin')).status, 401)
+})
+
+test('what getKey or getIp throws refuses nothing in shadow', async () => {
+  const warned: unknown[] = []
+  const listen = ({ code }: Error & { code?: string }) => warned.push(code)
+  process.on('warning', listen)
+  after(() => process.off('warning', listen))
+  const keyrail = shadowed()
+  const throws = () => {
+    throw new Error('of the vendor')
+  }
+  const { key } = keyrail.issue()
+  for (const options of [{ getKey: throws }, { getKey: async () => throws() }, { getIp: throws }]) {
+    const app = new Hono<KeyrailEnv>()
+    app.use(requireKey(keyrail, options))
+    app.get('/', c => c.text(String(c.get('apiKey'))))
+    const response = await app.request('/', { headers: { authorization: `Bearer ${key}` } })
+    assert.deepEqual([response.status, await response.text()], [200, 'undefined'])
+  }
+  await new Promise(setImmediate)
+  assert.deepEqual(warned, ['listener_threw', 'listener_threw', 'listener_threw'])
 })
