@@ -39,7 +39,9 @@ export async function openFailedRows(
   return {
     async add(rows) {
       if (rows.length === 0) return end
-      const lines = rows.map(({ record, row, errors }) => `${JSON.stringify({ record, ...row, errors })}\n`)
+      const lines = rows.map(
+        ({ record, row, ended, errors }) => `${JSON.stringify({ record, ...row, ended, errors })}\n`,
+      )
       const text = Buffer.from(lines.join(''))
       for (let from = 0; from < text.length; ) {
         const { bytesWritten } = await file.write(text, from, text.length - from, end + from)

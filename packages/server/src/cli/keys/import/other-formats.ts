@@ -50,7 +50,7 @@ export function unkeyRow(record: unknown, { now }: Place): ImportRow {
 
 /** MySQL writes an absent value as `NULL` or `\N`. */
 const withoutNulls = (row: Json): Json =>
-  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== 'NULL' && value !== '\\N'))
+  Object.fromEntries(Object.entries(row).filter(([, value]) => !/^\s*(?:NULL|\\N)\s*$/.test(String(value))))
 
 /** Unkey says whether another page follows. */
 export const unkeyGoesOn = ({ pagination }: Json): boolean =>

@@ -33,7 +33,7 @@ export function readDigest(value: string, member: string): string {
 }
 
 /** Members beside those of a row: of an export, and of a file of failed rows. */
-const others = ['object', 'id', 'project_id', 'env', 'record', 'errors', 'hash'] as const
+const others = ['object', 'id', 'project_id', 'env', 'record', 'errors', 'ended', 'hash'] as const
 
 /**
  * Rows of the service's own export, of a file of failed rows, and of a table of digests. A column of a CSV has lists with commas
@@ -64,7 +64,7 @@ export function ownRow(record: unknown, place: Place): ImportRow {
   // A table without a line of names has values there, so that none is said.
   if (Object.keys(given).some(name => !known.has(name)))
     throw new RowFault(`it has a member that is none of ${[...known].join(', ')}`)
-  return rowOf(readers)
+  return rowOf(readers, given.ended === true ? 'the key has ended' : null)
 }
 
 /** Whether it is a line of an export or of a file of failed rows, which have each id as it is. */

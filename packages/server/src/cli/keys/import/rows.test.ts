@@ -196,6 +196,11 @@ test('an export has each customer as it is', async () => {
   }
 })
 
+test('a failed row of a key that has ended is no key that works', async () => {
+  const row = { record: 7, digest, external_id: 'org_1', ended: true, errors: [{ path: '', message: 'x' }] }
+  assert.deepEqual((await of('keyrail', row)).faults, ['ended'])
+})
+
 test('a prefix that the service does not take is left out', async () => {
   for (const key of ['ol"d_5uQ2vXc8LmZ1tRb7YwKd', 'ol\\d_5uQ2vXc8LmZ1tRb7YwKd']) {
     const { rows } = await of('plain', { key, external_id: 'org_1' })

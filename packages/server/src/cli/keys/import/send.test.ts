@@ -107,8 +107,12 @@ test('a key that has ended in its own system, and is active here, fails with its
     async import({ rows, dryRun }: { rows: { digest: string }[]; dryRun?: boolean }) {
       asked.push([rows.map(row => row.digest), dryRun])
       const active = new Set([hexOf('expired'), hexOf('works')])
-      const known = rows.map(row => ({ status: 'exists', id: 'an id', active: active.has(row.digest) }))
-      return { rows: known } as never
+      const answers = rows.map(({ digest }) =>
+        digest === hexOf('gone')
+          ? { status: 'invalid', errors: [{ path: 'digest', message: 'cannot be imported' }] }
+          : { status: 'exists', id: 'an id', active: active.has(digest) },
+      )
+      return { rows: answers } as never
     },
   } as unknown as KeysApi['keys']
   const failed: Failed[] = []
@@ -118,10 +122,18 @@ test('a key that has ended in its own system, and is active here, fails with its
     async (_, more) => void failed.push(...more),
   )
   assert.deepEqual(asked, [
-    [[hexOf('works')], false],
     [['expired', 'disabled', 'gone'].map(hexOf), true],
+    [[hexOf('works')], false],
   ])
-  assert.deepEqual([counts.existing, counts.ended, counts.failed, counts.inactive], [1, 3, 1, 0])
-  assert.deepEqual([failed.length, failed[0]?.record, failed[0]?.row.digest], [1, 2, hexOf('expired')])
-  assert.match(failed[0]?.errors[0]?.message ?? '', /is active here: revoke it, its id is an id$/)
+  assert.deepEqual([counts.existing, counts.ended, counts.failed, counts.inactive], [1, 2, 2, 0])
+  assert.deepEqual(
+    failed.map(({ record, row, ended }) => [record, row.digest, ended]),
+    [
+      [2, hexOf('expired'), true],
+      [4, hexOf('gone'), true],
+    ],
+  )
+  const [active, others] = failed.map(({ errors }) => errors[0]?.message ?? '')
+  assert.match(active ?? '', /is active here: revoke it, its id is an id$/)
+  assert.match(others ?? '', /may be active here for another customer/)
 })

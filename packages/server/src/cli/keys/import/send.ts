@@ -29,6 +29,8 @@ export type Counts = Omit<Progress, 'failedBytes' | 'total'>
 export interface Failed {
   readonly record: number
   readonly row: Partial<ImportRow>
+  /** Its own system refuses the key, and this service does not. */
+  readonly ended?: true
   readonly errors: readonly Fault[]
 }
 
@@ -111,6 +113,9 @@ async function sendBatch(
       if (item.ended !== undefined) ended.push({ record: item.record, row: item.ended })
     } else failed.push({ record: item.record, row: item.part, errors: item.faults })
   }
+  const survivors = await findActive(order, ended, size)
+  added.ended -= survivors.length
+  failed.push(...survivors)
   const answers =
     rows.length === 0
       ? []
@@ -127,9 +132,6 @@ async function sendBatch(
     else failed.push({ ...sent, errors })
     if (active === false && !saysInactive(sent.row)) added.inactive += 1
   }
-  const survivors = await findActive(order, ended, size)
-  added.ended -= survivors.length
-  failed.push(...survivors)
   for (const [name, more] of Object.entries(added)) counts[name as keyof typeof added] += more
   counts.failed += failed.length
   counts.records = records
@@ -138,7 +140,7 @@ async function sendBatch(
 
 /**
  * Keys that have ended in their own system, and that an earlier import made active here: after the switch they would work again. A trial
- * of their rows finds them.
+ * of their digests finds them, also where the file names no customer now, or another one.
  */
 async function findActive(
   order: Order,
@@ -146,14 +148,30 @@ async function findActive(
   size: CallSize,
 ): Promise<Failed[]> {
   if (ended.length === 0) return []
-  const rows = ended.map(({ row }) => row)
-  const answers = await sendRows({ ...order, dryRun: true }, rows, size)
-  return ended.flatMap(({ record, row }, at) => {
-    const { status, active, id } = answers[at] ?? {}
-    if (status !== 'exists' || active !== true) return []
-    const message = `the key has ended in its own system, and is active here: revoke it, its id is ${id}`
-    return [{ record, row, errors: [{ path: '', message }] }]
+  const rows = ended.map(({ row: { digest, external_id, tenant_id } }) => ({
+    digest,
+    ...(external_id === undefined && tenant_id !== undefined
+      ? { tenant_id }
+      : { external_id: external_id ?? 'nobody' }),
+  }))
+  const answers = await sendRows({ ...order, dryRun: true }, rows, size).catch(error => {
+    throw order.dryRun || error instanceof CommandFailed ? error : goesOn(error)
   })
+  return ended.flatMap(({ record, row }, at) => {
+    const message = sayActive(answers[at])
+    return message === null ? [] : [{ record, row, ended: true as const, errors: [{ path: '', message }] }]
+  })
+}
+
+/** Null: no server accepts the key. */
+function sayActive({ status, active, id, errors = [] }: Partial<Answer> = {}): string | null {
+  if (status === 'exists')
+    return active === true
+      ? `the key has ended in its own system, and is active here: revoke it, its id is ${id}`
+      : null
+  return errors.some(({ path }) => path === 'digest')
+    ? 'the key has ended in its own system, and may be active here for another customer: look for it'
+    : null
 }
 
 /** Whether the row itself pauses its key, or says that it has expired. */
