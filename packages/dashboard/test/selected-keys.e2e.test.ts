@@ -50,6 +50,44 @@ test('a person selects rows by mouse and keyboard, pauses them, and resumes them
   await visit.leave()
 })
 
+test('what somebody else has paused stays so when a pause of selected rows is taken back', async () => {
+  const { vendor, person } = await makeOne()
+  for (const name of ['One', 'Two']) await issueKey(harness, vendor, { name })
+  const visit = await stage.visit('/app/keys', { as: person })
+  await box(visit, 'Select all rows').click()
+  await query(
+    `update api_keys set disabled_at = service_now() - interval '1 hour', disabled_by = 'vendor'
+     where workspace_id = $1 and name = 'One'`,
+    [vendor.workspaceId],
+  )
+  await visit.press('Pause')
+  await inDialog(visit, 'Pause 2 keys').click()
+  await inDialog(visit, 'Done').click()
+  await visit.press('Resume them')
+  await visit.text('1 key is resumed.')
+  const paused = await query(
+    'select name from api_keys where workspace_id = $1 and disabled_at is not null',
+    [vendor.workspaceId],
+  )
+  assert.deepEqual(paused, [{ name: 'One' }])
+  await visit.leave()
+})
+
+test('a pause by hygiene, which leaves out paused keys, offers no way back that would fail', async () => {
+  const { vendor, person } = await makeOne()
+  await insertKeys(harness, vendor, 60)
+  const visit = await stage.visit('/app/keys?hygiene=never_expires', { as: person })
+  await box(visit, 'Select all rows').click()
+  await visit.press('Select all 60 that match')
+  await visit.press('Pause')
+  await inDialog(visit, 'Pause 60 keys').click()
+  await visit.page.getByRole('dialog').getByText('60 keys are paused.', { exact: true }).waitFor()
+  await inDialog(visit, 'Done').click()
+  assert.equal((await stateOf(vendor.workspaceId)).paused, 60)
+  assert.equal(await visit.page.getByRole('button', { name: 'Resume them' }).count(), 0)
+  await visit.leave()
+})
+
 test('a person revokes all that match, typing how many, and sees how far it is', async () => {
   const { vendor, person } = await makeOne()
   await insertKeys(harness, vendor, 450)

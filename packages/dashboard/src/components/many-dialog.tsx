@@ -8,7 +8,7 @@ import { counted } from './figures.ts'
 import { DialogForm } from './form-frames.tsx'
 import { Loaded } from './loaded.tsx'
 import { ManyProgress } from './many-progress.tsx'
-import { offerToResume } from './many-undo.tsx'
+import { canResume, offerToResume } from './many-undo.tsx'
 import { manyWords, sayMany } from './many-words.ts'
 import { ReasonField } from './reason-field.tsx'
 import { useOnce } from './use-once.ts'
@@ -83,8 +83,9 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
     counts.data !== undefined && !counts.isFetching && count > 0 && (!isFinal || typed === ask.toLowerCase())
   // As a person has agreed to them: the lists are read again while the keys change.
   const [hadPaused, setHadPaused] = useState(true)
-  const offerUndo = ({ done }: BulkOperation, hadPaused: boolean) => {
-    if (action === 'disable' && !hadPaused && done > 0) offerToResume(client, once, of, done)
+  const offerUndo = (operation: BulkOperation, hadPaused: boolean) => {
+    if (action === 'disable' && canResume(of, hadPaused) && operation.done > 0)
+      offerToResume(client, once, of, operation)
   }
   const refresh = () => {
     void client.invalidateQueries({ queryKey: ['keys'] })
