@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../server/test/until.ts'
 import { openStage } from './stage.ts'
 import { makeKey, openTokenRoute } from './vendor-side.ts'
 
@@ -43,6 +44,15 @@ test('a customer says from where all keys work, and where one of them works', as
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('listitem').getByText('198.51.100.7/32').waitFor({ state: 'detached' })
   assert.equal(await listOf(`keys/${id}`), null)
+  await ask('PATCH', `/v1/keys/${id}`, { token: vendor.live, body: { allowed_cidrs: [] } })
+  await page.evaluate(`document.querySelector('keyrail-keys').refresh()`)
+  // Until the list is read again, the dialog has the key as it was.
+  await until(async () => {
+    await page.getByRole('button', { name: 'Edit Build server' }).click()
+    const isAnywhere = (await dialog.getByText('Empty: from everywhere.').count()) === 1
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    return isAnywhere
+  }, 'the key works from everywhere')
   await visit.leave()
 })
 

@@ -78,7 +78,7 @@ export function EditDialog({ at, of: key, canRestrict, onClose, onDone }: EditDi
           words={words}
           text={networks}
           faults={faults}
-          empty="networksAsAll"
+          empty={key.allowed_cidrs?.length === 0 ? 'networksAny' : 'networksAsAll'}
           onText={setNetworks}
         />
       )}

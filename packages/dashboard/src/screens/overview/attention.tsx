@@ -21,7 +21,7 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
   // A process of the release before does not count them.
   const { unverified_address, too_old_keys = [] } = attention
   const parts = [expiring_keys, unused_keys, endless_keys, nodes_behind, nodes_full]
-  if (!unverified_address && too_old_keys.length === 0 && parts.every(({ count }) => count === 0))
+  if (!unverified_address && too_old_keys.length === 0 && parts.every(isEmpty))
     return <p className={classes.quiet}>Nothing needs attention.</p>
   return (
     <ul className={classes.groups}>
@@ -86,6 +86,9 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
   )
 }
 
+/** A count of none may be of the first keys alone. */
+const isEmpty = ({ count, capped }: { count: number; capped: boolean }) => count === 0 && !capped
+
 /** The list has the bulk actions. */
 function TooOld({ project_id, count, capped }: TooOldKeys) {
   const name = useNames('projects', [project_id])
@@ -125,13 +128,13 @@ interface GroupProps<Example> {
 }
 
 function Group<Example>({ count, capped, examples, what, aside, idOf, example }: GroupProps<Example>) {
-  if (count === 0) return null
+  if (isEmpty({ count, capped })) return null
   return (
     <li className={classes.group}>
       <h3 className={classes.head}>
         {figure(count)}
         {capped ? '+' : ''} {what[count === 1 ? 0 : 1]}
-        {count > 1 ? aside : null}
+        {count === 1 ? null : aside}
       </h3>
       <ul className={classes.examples}>
         {examples.map(one => (
