@@ -21,7 +21,7 @@ const RequestAddress = Type.String({
 const At = {
   ...Timestamp,
   description:
-    'Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended, and earlier scopes and networks, are in the audit log; limits are left out. Default: now.',
+    'Judges the key as of this time, by the times that stand in it now: creation, revocation, pause, suspension and expiry. A pause that has ended, or that yours took the place of, and earlier scopes and networks, are in the audit log; limits are left out. Default: now.',
 } as typeof Timestamp
 
 /** A request to explain. */
