@@ -4,6 +4,9 @@ import { join } from 'node:path'
 
 const checkout = join(import.meta.dirname, '..', '..')
 
+/** The pages that become guides. */
+export const guidePages = 'docs/{*,migrate/*,runbooks/*,sdk/*}.md'
+
 /** Everything that a build reads. Tests and the development server change nothing in it. */
 const patterns = [
   '{package-lock,tsconfig.base}.json',
@@ -15,7 +18,7 @@ const patterns = [
   'clients/python/{LICENSE,README.md,pyproject.toml}',
   'clients/python/keyrail/**/*.{py,typed}',
   'deploy/guard/*',
-  'docs/{*,runbooks/*,sdk/*}.md',
+  guidePages,
   'docs/pictures/*',
   'packages/embed/{LICENSE,README.md,package.json,tsconfig.json,bundle.ts,write-package.ts}',
   'packages/embed/{src,types}/**/*',
@@ -27,14 +30,17 @@ const patterns = [
 
 const isTest = (path: string) => /\.test\.tsx?$/.test(path)
 
-/** A digest of the sources: names and contents, not times, which differ in every clone. */
-export function hashSources(): string {
-  const files = globSync(patterns, { cwd: checkout, withFileTypes: true })
+/** Their paths from the checkout's directory, in order. */
+export const listSources = (): readonly string[] =>
+  globSync(patterns, { cwd: checkout, withFileTypes: true })
     .filter(entry => entry.isFile() && !isTest(entry.name))
     .map(({ parentPath, name }) => join(parentPath, name).slice(checkout.length + 1))
     .toSorted()
+
+/** A digest of the sources: names and contents, not times, which differ in every clone. */
+export function hashSources(): string {
   const hash = createHash('sha256')
-  for (const path of files) {
+  for (const path of listSources()) {
     const bytes = readFileSync(join(checkout, path))
     hash.update(`${path}\0${bytes.length}\0`).update(bytes)
   }

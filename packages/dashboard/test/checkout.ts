@@ -1,5 +1,6 @@
 import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { guidePages } from '../sources.ts'
 
 const checkout = join(import.meta.dirname, '..', '..', '..')
 
@@ -23,7 +24,7 @@ export function copyDashboard(root: string, { packages = true } = {}): Dashboard
       'deploy/guard/*',
       'packages/dashboard/{*.ts,*.json}',
       'packages/dashboard/guides/*.*',
-      'docs/{*,runbooks/*,sdk/*}.md',
+      guidePages,
       'docs/pictures/*',
       'packages/embed/{bundle.ts,write-package.ts,*.json,README.md,LICENSE}',
       'packages/embed/{src,types}/**/*.*',
