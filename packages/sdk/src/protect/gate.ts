@@ -8,7 +8,7 @@ import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import type { LimitNumbers } from '../limits/verdict.ts'
 import { partOf } from '../runtime/part-of.ts'
-import { callListener } from '../runtime/reports.ts'
+import { warn } from '../runtime/reports.ts'
 import { sendRefusals } from '../usage/refusal-reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 import { gatePartsOf } from '../verify/gate-parts.ts'
@@ -134,14 +134,15 @@ export class Gate<Request = unknown> {
     return { ...admission, key: enforced.key }
   }
 
-  /** What the vendor's functions throw refuses nothing in shadow: the request passes without a verdict. */
+  /**
+   * What the vendor's functions throw refuses nothing in shadow: the request passes without a verdict. The warning is
+   * without the text of the error, which may hold the key.
+   */
   async #judgeInShadow(asked: Asked<Request>): Promise<Admission> {
     try {
       return await this.#judge(asked, true)
-    } catch (error) {
-      callListener(() => {
-        throw error
-      })
+    } catch {
+      warn('getKey or getIp threw: the request passed in shadow without a verdict', 'listener_threw')
       return { key: undefined, headers: noHeaders }
     }
   }

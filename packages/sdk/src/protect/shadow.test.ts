@@ -155,16 +155,16 @@ test('a key that only a guard in shadow has found opens nothing behind one that 
   assert.equal((await ask('/admin')).status, 401)
 })
 
-test('what getKey or getIp throws refuses nothing in shadow', async () => {
-  const warned: unknown[] = []
-  const listen = ({ code }: Error & { code?: string }) => warned.push(code)
+test('what getKey or getIp throws refuses nothing in shadow, and its text is in no warning', async () => {
+  const warned: string[] = []
+  const listen = ({ message }: Error) => warned.push(message)
   process.on('warning', listen)
   after(() => process.off('warning', listen))
   const keyrail = shadowed()
-  const throws = () => {
-    throw new Error('of the vendor')
-  }
   const { key } = keyrail.issue()
+  const throws = () => {
+    throw new Error(`no such session: ${key}`)
+  }
   for (const options of [{ getKey: throws }, { getKey: async () => throws() }, { getIp: throws }]) {
     const app = new Hono<KeyrailEnv>()
     app.use(requireKey(keyrail, options))
@@ -173,5 +173,6 @@ test('what getKey or getIp throws refuses nothing in shadow', async () => {
     assert.deepEqual([response.status, await response.text()], [200, 'undefined'])
   }
   await new Promise(setImmediate)
-  assert.deepEqual(warned, ['listener_threw', 'listener_threw', 'listener_threw'])
+  const warning = 'getKey or getIp threw: the request passed in shadow without a verdict'
+  assert.deepEqual(warned, [warning, warning, warning])
 })
