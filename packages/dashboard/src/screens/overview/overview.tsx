@@ -2,11 +2,11 @@ import type { Overview as Figures } from '@keyrail/contract/vendor/overview'
 import { Button, SimpleGrid, Skeleton, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { getOverview } from '../../api/overview.ts'
 import { Bars } from '../../components/bars.tsx'
 import { dayName } from '../../components/dates.ts'
 import { Empty } from '../../components/empty.tsx'
+import { FigureTile } from '../../components/figure-tile.tsx'
 import { figure, maybeEstimated, shortFigure } from '../../components/figures.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
@@ -57,23 +57,23 @@ function Answered({ figures }: { figures: Figures }) {
   return (
     <>
       <dl className={classes.figures}>
-        <Figure
+        <FigureTile
           label="Active keys"
           value={capped(active_keys.count, active_keys.capped)}
           note={`in ${env}`}
         />
-        <Figure
+        <FigureTile
           label="Requests"
           value={maybeEstimated(requests.total, requests.estimated, shortFigure)}
           whole={figure(requests.total)}
           note={`in ${requests.days} days`}
         />
-        <Figure
+        <FigureTile
           label="Nodes current"
           value={`${figure(nodes.current)} of ${capped(nodes.live, nodes.capped)}`}
           note={nodesNote(nodes)}
         />
-        <Figure
+        <FigureTile
           label="Billable tenants"
           value={figure(billable_tenants)}
           note={env === 'test' ? 'this month, live only' : 'this month so far'}
@@ -114,21 +114,3 @@ const nodesNote = ({ current, live }: Figures['nodes']) => {
 }
 
 const capped = (count: number, isCapped: boolean) => `${figure(count)}${isCapped ? '+' : ''}`
-
-interface FigureProps {
-  readonly label: string
-  readonly value: string
-  /** The value in full, where it is shortened. */
-  readonly whole?: string
-  readonly note?: ReactNode
-}
-
-const Figure = ({ label, value, whole, note = null }: FigureProps) => (
-  <div className={classes.figure}>
-    <dt className={classes.label}>{label}</dt>
-    <dd className={classes.value}>
-      <span title={whole}>{value}</span>
-      <span className={classes.note}>{note}</span>
-    </dd>
-  </div>
-)

@@ -2,6 +2,7 @@ import type { Env } from '@keyrail/contract/shared'
 import type { Refusals, ShadowFigures } from '@keyrail/contract/vendor/usage'
 import { useQuery } from '@tanstack/react-query'
 import { getRefusals } from '../../api/usage.ts'
+import { FigureTile } from '../../components/figure-tile.tsx'
 import { figure, shortFigure } from '../../components/figures.ts'
 import { refusalWords } from '../../components/refusal-words.ts'
 import { Section } from '../../components/section.tsx'
@@ -66,13 +67,12 @@ function Compared({ figures: { agreed, accepted, refused } }: { figures: ShadowF
 }
 
 const Figure = ({ label, value, note }: { label: string; value: number; note?: string }) => (
-  <div className={classes.figure}>
-    <dt className={classes.label}>{label}</dt>
-    <dd className={classes.value} title={figure(value)}>
-      {shortFigure(value)}
-      {note === undefined ? null : <span className={classes.note}>{note}</span>}
-    </dd>
-  </div>
+  <FigureTile
+    label={label}
+    value={shortFigure(value)}
+    whole={figure(value)}
+    {...(note === undefined ? {} : { note })}
+  />
 )
 
 const Causes = ({ title: heading, refused }: { title: string } & Pick<ShadowFigures, 'refused'>) => (
