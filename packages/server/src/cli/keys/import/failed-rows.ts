@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
-import { importBytesMax, importRowsMax } from '@keyrail/contract/vendor/imports'
+import { importBytesMax } from '@keyrail/contract/vendor/imports'
 import { CommandFailed } from '../../failure.ts'
-import type { Progress } from './progress-file.ts'
+import type { Progress, Work } from './progress-file.ts'
 import type { Failed } from './send.ts'
 
 /** A call has fewer bytes of rows, and as many of faults at most. */
@@ -17,21 +18,24 @@ export interface FailedRows {
 
 /**
  * The rows that failed, a line each with their faults. Corrected, it can be imported: keys stand in it as digests.
+ * @param work the import, which each line names
  * @param begun what an earlier run has written; what stands behind it was not counted, and is written again
  * @throws {CommandFailed} if it lacks what the earlier run has written, or has something else
  */
 export async function openFailedRows(
-  path: string,
-  { failedBytes: bytes, records }: Pick<Progress, 'failedBytes' | 'records'>,
+  work: Work,
+  { failedBytes: bytes }: Pick<Progress, 'failedBytes'>,
 ): Promise<FailedRows> {
+  const { failedPath: path } = work
+  const mark = markOf(work)
   const size = (await fileAt(path))?.size ?? 0
   if (size < bytes)
     throw new CommandFailed(
       `${path} is missing, or is shorter than it was: it has the rows of this import that failed. Bring it back.`,
     )
-  if (!(await isOwnRest(path, bytes, size, records)))
+  if (!(await isOwnRest(path, bytes, size, mark)))
     throw new CommandFailed(
-      `${path} has changed since this import stopped. Keep your changes in another file, and bring the old one back.`,
+      `${path} has changed since this import stopped, or has rows of another one. Keep these in another file, and bring the old one back.`,
     )
   const file = await openFile(path, bytes === 0 ? 'w' : 'r+')
   await file.truncate(bytes)
@@ -40,7 +44,8 @@ export async function openFailedRows(
     async add(rows) {
       if (rows.length === 0) return end
       const lines = rows.map(
-        ({ record, row, ended, errors }) => `${JSON.stringify({ record, ...row, ended, errors })}\n`,
+        ({ record, row, ended, errors }) =>
+          `${JSON.stringify({ record, import: mark, ...row, ended, errors })}\n`,
       )
       const text = Buffer.from(lines.join(''))
       for (let from = 0; from < text.length; ) {
@@ -56,11 +61,14 @@ export async function openFailedRows(
   }
 }
 
+const markOf = (work: Work): string =>
+  createHash('sha256').update(JSON.stringify(work)).digest('hex').slice(0, 16)
+
 /**
- * Whether what stands behind the counted rows is what a killed run of this import has left there: rows of the records that come next.
- * Another import may have written there, or somebody who corrects the rows.
+ * Whether what stands behind the counted rows is what a killed run of this import has left there. Another import may have written there,
+ * or somebody who corrects the rows.
  */
-async function isOwnRest(path: string, from: number, size: number, records: number): Promise<boolean> {
+async function isOwnRest(path: string, from: number, size: number, mark: string): Promise<boolean> {
   if (size === from) return true
   await using file = await open(path)
   const { buffer, bytesRead } = await file.read({
@@ -69,13 +77,10 @@ async function isOwnRest(path: string, from: number, size: number, records: numb
   })
   const lines = buffer.toString('utf8', 0, bytesRead).split('\n')
   // The last one is empty, or not whole.
-  return lines.slice(0, -1).every(line => {
-    const { record } = rowIn(line)
-    return typeof record === 'number' && record > records && record <= records + importRowsMax
-  })
+  return lines.slice(0, -1).every(line => rowIn(line).import === mark)
 }
 
-function rowIn(line: string): { record?: unknown } {
+function rowIn(line: string): { import?: unknown } {
   try {
     return JSON.parse(line) ?? {}
   } catch {

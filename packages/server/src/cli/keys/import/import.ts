@@ -99,7 +99,7 @@ async function begin(
 }
 
 async function goOn(order: Order, work: Work, begun: Progress, flags: ImportFlags): Promise<void> {
-  const failed = await openFailedRows(work.failedPath, begun)
+  const failed = await openFailedRows(work, begun)
   try {
     const sent = await sendAll(order, begun, async (at, rows) => {
       const failedBytes = await failed.add(rows)

@@ -33,7 +33,7 @@ export function readDigest(value: string, member: string): string {
 }
 
 /** Members beside those of a row: of an export, and of a file of failed rows. */
-const others = ['object', 'id', 'project_id', 'env', 'record', 'errors', 'ended', 'hash'] as const
+const others = ['object', 'id', 'project_id', 'env', 'record', 'import', 'errors', 'ended', 'hash'] as const
 
 /**
  * Rows of the service's own export, of a file of failed rows, and of a table of digests. A column of a CSV has lists with commas

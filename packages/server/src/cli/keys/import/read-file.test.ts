@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -48,18 +48,35 @@ test('a file in UTF-8 is read, with a byte order mark and without', async () => 
 })
 
 test('a file of failed rows goes on only where this import has left it', async () => {
-  const path = join(folder, 'failed.ndjson')
-  const line = (record: number) => `${JSON.stringify({ record, errors: [] })}\n`
-  const resume = async (text: string, begun: { failedBytes: number; records: number }) => {
-    writeFileSync(path, text)
-    await (await openFailedRows(path, begun)).close()
+  const failedPath = join(folder, 'failed.ndjson')
+  const work = { content: 'a', url: 'u', project: 'p', env: 'live', format: 'keyrail', from: null, failedPath }
+  const write = async (of: typeof work, ...records: number[]) => {
+    writeFileSync(failedPath, '')
+    const file = await openFailedRows(of, { failedBytes: 0 })
+    await file.add(records.map(record => ({ record, row: {}, errors: [] })))
+    await file.close()
+    return readFileSync(failedPath, 'utf8')
   }
-  const own = line(3) + line(900)
-  await resume(own, { failedBytes: own.length, records: 2_000 })
+  const resume = async (text: string, failedBytes: number) => {
+    writeFileSync(failedPath, text)
+    await (await openFailedRows(work, { failedBytes })).close()
+    assert.equal(statSync(failedPath).size, failedBytes)
+  }
+  const foreign = await write({ ...work, content: 'b' }, 3, 5)
+  const own = await write(work, 3, 900)
+  await resume(own, own.length)
   // What a killed run has written without counting it.
-  await resume(own + line(2_001) + line(2_500).slice(0, 9), { failedBytes: own.length, records: 2_000 })
-  const changed = /has changed since this import stopped/
-  await assert.rejects(resume(line(4), { failedBytes: 0, records: 2_000 }), changed)
-  await assert.rejects(resume(line(33_333) + own, { failedBytes: own.length, records: 2_000 }), changed)
-  await assert.rejects(resume(line(3), { failedBytes: own.length, records: 2_000 }), /shorter than it was/)
+  const uncounted = await write(work, 2_001, 2_500)
+  await resume(own + uncounted.slice(0, -9), own.length)
+  await resume(uncounted, 0)
+  const changed = /has changed since this import stopped, or has rows of another one/
+  for (const [text, bytes] of [
+    [foreign, 0],
+    [own + foreign, own.length],
+    [`{"record":3}\n${own}`, own.length],
+  ] as const) {
+    await assert.rejects(resume(text, bytes), changed)
+    assert.equal(readFileSync(failedPath, 'utf8'), text)
+  }
+  await assert.rejects(resume(own.slice(1), own.length), /shorter than it was/)
 })
