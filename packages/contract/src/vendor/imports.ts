@@ -92,11 +92,15 @@ const ImportedRow = strictObject({
     description:
       '`exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. Once the key is deleted, the row is invalid.',
   }),
-  id: nullable({ ...Uuid, description: 'The id of the key. Null: none was written.' }),
+  id: nullable({
+    ...Uuid,
+    description:
+      'The id of the key. Of a row that is invalid: of the key that has its digest in the project and environment, for another tenant. Null: there is none, or none yet.',
+  }),
   active: Type.Optional(
     Type.Boolean({
       description:
-        'Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: the row is invalid.',
+        'Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: there is no key.',
     }),
   ),
   errors: Type.Optional(

@@ -118,7 +118,7 @@ test('a digest of anybody else cannot be imported, and the answer tells nothing 
   const { vendor, answer, row } = await setUp()
   const foreign = await setUp()
   const [ofTenant, ofOther] = [drawForeign(), drawForeign()]
-  await answer([row(ofTenant)])
+  const [{ id }] = (await answer([row(ofTenant)])).rows
   await foreign.answer([foreign.row(ofOther)])
   const issued = await issueKey(harness, foreign.vendor)
   const secret = await makeSecretKey(harness, vendor)
@@ -130,7 +130,14 @@ test('a digest of anybody else cannot be imported, and the answer tells nothing 
   for (const text of [ofOther, issued.key, secret.key, vendor.live, foreign.vendor.test])
     for (const dry_run of [true, false])
       assert.deepEqual((await answer([row(text)], { dry_run })).rows, refused)
-  assert.deepEqual((await answer([row(ofTenant, { tenant_id: second.id })])).rows, refused)
+  // A key of the very project and environment may be seen: it works, whoever its customer is in the row.
+  const held = { id, active: true }
+  assert.deepEqual((await answer([row(ofTenant, { tenant_id: second.id })])).rows, [
+    { ...refused[0], ...held },
+  ])
+  const [unknown] = (await answer([{ digest: hexOf(ofTenant), external_id: 'nobody' }])).rows
+  assert.deepEqual([unknown.status, unknown.id, unknown.active], ['invalid', id, true])
+  assert.equal(unknown.errors[0].path, 'external_id')
   assert.deepEqual((await answer([row(ofTenant)], { env: 'test' })).rows, refused)
   assert.deepEqual((await answer([row(ofTenant)], { project_id: project.id })).rows, refused)
 })

@@ -35,18 +35,25 @@ export const invalid = (errors: readonly FieldFault[]): ImportedRow => ({
   id: null,
   errors: [...errors],
 })
-/** The one answer for a digest that is somebody else's, whoever that is. */
+/** The one answer for a digest of another place or workspace, whichever that is. */
 export const refusedDigest = invalid([{ path: 'digest', message: 'cannot be imported' }])
 
 /** What a row becomes whose digest a key of the workspace has. */
-export const ofOwnKey = (
-  { place: { project_id, env } }: Pick<Standing, 'place'>,
-  tenant: string,
-  key: OwnKey,
-): ImportedRow =>
-  key.project_id === project_id && key.env === env && key.tenant_id === tenant
-    ? { status: 'exists', id: key.id, active: key.is_active }
-    : refusedDigest
+export function ofOwnKey({ place }: Pick<Standing, 'place'>, tenant: string, key: OwnKey): ImportedRow {
+  const held = heldBy(place, key)
+  if (held === null) return refusedDigest
+  return key.tenant_id === tenant ? { status: 'exists', ...held } : { ...refusedDigest, ...held }
+}
+
+/**
+ * The key of the place that has the digest, whoever its tenant is: who imports there may see it, and may have to end it. Null: the key
+ * is of another place.
+ */
+const heldBy = (
+  { project_id, env }: Standing['place'],
+  key: OwnKey | undefined,
+): { id: string; active: boolean } | null =>
+  key?.project_id === project_id && key.env === env ? { id: key.id, active: key.is_active } : null
 
 /** What a row becomes that is written, or that a dry call would write. */
 export const madeOf = (
@@ -73,11 +80,11 @@ export function planRows(
     if ('faults' in row) return invalid(row.faults)
     const { read } = row
     const tenant = standing.tenantOf(read)
-    if (typeof tenant !== 'string') return invalid([tenant])
     const digest = read.digest.toString('hex')
+    const own = standing.own.get(digest)
+    if (typeof tenant !== 'string') return { ...invalid([tenant]), ...heldBy(standing.place, own) }
     const first = firsts.get(digest)
     if (first !== undefined) return first.tenant === tenant ? { same: first } : refusedDigest
-    const own = standing.own.get(digest)
     if (own !== undefined) return ofOwnKey(standing, tenant, own)
     if (standing.taken.has(digest)) return refusedDigest
     if (isUnexpired(read, standing.now)) {

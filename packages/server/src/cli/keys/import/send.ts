@@ -130,7 +130,7 @@ async function sendBatch(
     if (status === 'created') added.created += 1
     else if (status === 'exists') added.existing += 1
     else failed.push({ ...sent, errors })
-    if (active === false && !saysInactive(sent.row)) added.inactive += 1
+    if (status !== 'invalid' && active === false && !saysInactive(sent.row)) added.inactive += 1
   }
   for (const [name, more] of Object.entries(added)) counts[name as keyof typeof added] += more
   counts.failed += failed.length
@@ -140,7 +140,7 @@ async function sendBatch(
 
 /**
  * Keys that have ended in their own system, and that an earlier import made active here: after the switch they would work again. A trial
- * of their digests finds them, also where the file names no customer now, or another one.
+ * of their digests finds them, whoever their customer is now: the answer to a row of no customer says whose key has its digest.
  */
 async function findActive(
   order: Order,
@@ -148,30 +148,18 @@ async function findActive(
   size: CallSize,
 ): Promise<Failed[]> {
   if (ended.length === 0) return []
-  const rows = ended.map(({ row: { digest, external_id, tenant_id } }) => ({
-    digest,
-    ...(external_id === undefined && tenant_id !== undefined
-      ? { tenant_id }
-      : { external_id: external_id ?? 'nobody' }),
-  }))
-  const answers = await sendRows({ ...order, dryRun: true }, rows, size).catch(error => {
-    throw order.dryRun || error instanceof CommandFailed ? error : goesOn(error)
-  })
+  const rows = ended.map(({ row: { digest } }) => ({ digest, external_id: 'nobody' }))
+  const answers = await sendRows({ ...order, dryRun: true, createTenants: false }, rows, size).catch(
+    error => {
+      throw order.dryRun || error instanceof CommandFailed ? error : goesOn(error)
+    },
+  )
   return ended.flatMap(({ record, row }, at) => {
-    const message = sayActive(answers[at])
-    return message === null ? [] : [{ record, row, ended: true as const, errors: [{ path: '', message }] }]
+    const { active, id } = answers[at] ?? {}
+    if (active !== true || id === null) return []
+    const message = `the key has ended in its own system, and is active here: revoke it, its id is ${id}`
+    return [{ record, row, ended: true as const, errors: [{ path: '', message }] }]
   })
-}
-
-/** Null: no server accepts the key. */
-function sayActive({ status, active, id, errors = [] }: Partial<Answer> = {}): string | null {
-  if (status === 'exists')
-    return active === true
-      ? `the key has ended in its own system, and is active here: revoke it, its id is ${id}`
-      : null
-  return errors.some(({ path }) => path === 'digest')
-    ? 'the key has ended in its own system, and may be active here for another customer: look for it'
-    : null
 }
 
 /** Whether the row itself pauses its key, or says that it has expired. */
@@ -180,7 +168,7 @@ const saysInactive = ({ disabled_at, expires_at }: ImportRow): boolean =>
 
 interface Answer {
   readonly status: 'created' | 'exists' | 'invalid'
-  /** Null: none was written. */
+  /** Null: there is none, or none yet. */
   readonly id?: string | null
   /** Whether servers accept the key. */
   readonly active?: boolean
