@@ -42,11 +42,14 @@ function importOf(rows: number, keys: KeysApi['keys'], stop = new AbortControlle
 
 test('a call that a busy service cannot answer in time is followed by smaller ones', async () => {
   const { keys, calls } = serviceThat(rows => rows <= 300)
-  const { counts } = await importOf(2_000, keys)
-  assert.deepEqual([counts.records, counts.created], [2_000, 2_000])
+  const { counts } = await importOf(20_000, keys)
+  assert.deepEqual([counts.records, counts.created], [20_000, 20_000])
   const [first, second, third] = calls
   assert.deepEqual([first?.rows, second?.rows, third?.rows], [1_000, 500, 250])
   assert.equal(Math.min(...calls.map(({ rows }) => rows)) >= 250, true)
+  // What failed is tried again, but not after each call that was answered.
+  const failed = calls.filter(({ rows }) => rows > 300).length
+  assert.ok(failed > 2 && failed < 10, String(failed))
 })
 
 test('a service that is busy no longer gets whole calls again', async () => {
@@ -61,6 +64,23 @@ test('a service that is busy no longer gets whole calls again', async () => {
   })
   assert.equal(counts.created, 6_000)
   assert.equal(calls.at(-1)?.rows, 1_000)
+})
+
+test('rows that the service does not read are found by halves, however many they are', async () => {
+  const sent: number[] = []
+  const refused = () => Object.assign(new Error('too deep'), { status: 400 })
+  const isRead = (digest: string) => Number.parseInt(digest, 16) % 10 !== 0
+  const keys = {
+    async import({ rows }: { rows: { digest: string }[] }) {
+      sent.push(rows.length)
+      if (!rows.every(({ digest }) => isRead(digest))) throw refused()
+      return { rows: rows.map(() => ({ status: 'created', active: true })) } as never
+    },
+  } as unknown as KeysApi['keys']
+  const { counts } = await importOf(1_000, keys)
+  assert.deepEqual([counts.created, counts.failed], [900, 100])
+  // No row is in more calls than it takes halves to find one of a thousand.
+  assert.ok(sent.reduce((sum, rows) => sum + rows, 0) <= 11 * 1_000)
 })
 
 test('the smallest call is repeated for long, and then the import stops', async () => {

@@ -189,7 +189,7 @@ async function sendRows(
 
 /**
  * A row that the service does not read as JSON costs its call. It is found by halves.
- * @returns the answers of the first rows, at least one
+ * @returns the answers of all rows; of none where smaller calls have to follow
  */
 async function sendSome(
   order: Order,
@@ -198,7 +198,7 @@ async function sendSome(
 ): Promise<readonly Answer[]> {
   try {
     const answers = await callOnce(order, rows, size.retries)
-    size.more()
+    size.answered(rows.length)
     return answers
   } catch (error) {
     // A fault of this program is the same the next time.
@@ -206,9 +206,11 @@ async function sendSome(
     const { status = 0, message } = error as { status?: number; message: string }
     if (status === 400 || status === 413) {
       if (rows.length === 1) return [{ status: 'invalid', errors: [{ path: '', message }] }]
-      return await sendSome(order, rows.slice(0, Math.ceil(rows.length / 2)), size)
+      const middle = Math.ceil(rows.length / 2)
+      const first = await sendRows(order, rows.slice(0, middle), size)
+      return [...first, ...(await sendRows(order, rows.slice(middle), size))]
     }
-    if (!order.stop.aborted && isPassing(status) && size.less()) return []
+    if (!order.stop.aborted && isPassing(status) && size.failed(rows.length)) return []
     throw order.dryRun ? error : goesOn(error as Error)
   }
 }
