@@ -52,24 +52,25 @@ test('a person selects rows by mouse and keyboard, pauses them, and resumes them
 
 test('what somebody else has paused stays so when a pause of selected rows is taken back', async () => {
   const { vendor, person } = await makeOne()
-  for (const name of ['One', 'Two']) await issueKey(harness, vendor, { name })
+  for (const name of ['One', 'Two', 'Three']) await issueKey(harness, vendor, { name })
   const visit = await stage.visit('/app/keys', { as: person })
   await box(visit, 'Select all rows').click()
   await query(
-    `update api_keys set disabled_at = service_now() - interval '1 hour', disabled_by = 'vendor'
-     where workspace_id = $1 and name = 'One'`,
+    `update api_keys set disabled_at = service_now() - interval '1 hour',
+       disabled_by = case name when 'One' then 'vendor' else 'tenant' end
+     where workspace_id = $1 and name <> 'Three'`,
     [vendor.workspaceId],
   )
   await visit.press('Pause')
-  await inDialog(visit, 'Pause 2 keys').click()
+  await inDialog(visit, 'Pause 3 keys').click()
   await inDialog(visit, 'Done').click()
   await visit.press('Resume them')
   await visit.text('1 key is resumed.')
   const paused = await query(
-    'select name from api_keys where workspace_id = $1 and disabled_at is not null',
+    'select name from api_keys where workspace_id = $1 and disabled_at is not null order by name',
     [vendor.workspaceId],
   )
-  assert.deepEqual(paused, [{ name: 'One' }])
+  assert.deepEqual(paused, [{ name: 'One' }, { name: 'Two' }])
   await visit.leave()
 })
 

@@ -8,7 +8,7 @@ import { counted } from './figures.ts'
 import { DialogForm } from './form-frames.tsx'
 import { Loaded } from './loaded.tsx'
 import { ManyProgress } from './many-progress.tsx'
-import { canResume, offerToResume } from './many-undo.tsx'
+import { canResume, findPaused, offerToResume, type PausedBefore } from './many-undo.tsx'
 import { manyWords, sayMany } from './many-words.ts'
 import { ReasonField } from './reason-field.tsx'
 import { useOnce } from './use-once.ts'
@@ -46,16 +46,19 @@ export const ManyDialog = ({ action, where, isOpen, onClose, ...more }: ManyDial
   </Modal>
 )
 
-/** How many keys the action concerns, and how many are paused already, which an undo would resume too. */
+/** How many keys the action concerns, and which are paused already, and would be resumed by an undo too. */
 const useCounts = (action: BulkAction, of: Many) =>
   useQuery({
     queryKey: ['keys', 'count', shownWorkspaceId(), action, of],
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<{ count: number; before: PausedBefore }> => {
       const { filter } = of
-      if (filter === undefined) return { count: of.ids.length, paused: 0 }
+      if (filter === undefined) {
+        const ids = action === 'disable' ? await findPaused(of.ids) : []
+        return { count: of.ids.length, before: { count: ids.length, ids } }
+      }
       const ask = (action: BulkAction) => countKeys({ body: { action, filter } }, { signal })
       const [{ count }, { count: paused }] = await Promise.all([ask(action), ask('enable')])
-      return { count, paused }
+      return { count, before: { count: paused, ids: [] } }
     },
     // A key may have been made since the last look.
     staleTime: 0,
@@ -82,10 +85,10 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
   const isReady =
     counts.data !== undefined && !counts.isFetching && count > 0 && (!isFinal || typed === ask.toLowerCase())
   // As a person has agreed to them: the lists are read again while the keys change.
-  const [hadPaused, setHadPaused] = useState(true)
-  const offerUndo = (operation: BulkOperation, hadPaused: boolean) => {
-    if (action === 'disable' && canResume(of, hadPaused) && operation.done > 0)
-      offerToResume(client, once, of, operation)
+  const [before, setBefore] = useState<PausedBefore>()
+  const offerUndo = (operation: BulkOperation, before: PausedBefore | undefined) => {
+    if (action === 'disable' && before && canResume(of, before) && operation.done > 0)
+      offerToResume(client, once, of, operation, before)
   }
   const refresh = () => {
     void client.invalidateQueries({ queryKey: ['keys'] })
@@ -105,9 +108,8 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
       setBegun(operation)
       onChanged?.()
       refresh()
-      const { paused } = counts.data ?? { paused: 1 }
-      setHadPaused(paused > 0)
-      if (operation.status === 'done') offerUndo(operation, paused > 0)
+      setBefore(counts.data?.before)
+      if (operation.status === 'done') offerUndo(operation, counts.data?.before)
     })
   }
   if (begun !== null)
@@ -117,7 +119,7 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
           of={begun}
           onDone={operation => {
             refresh()
-            offerUndo(operation, hadPaused)
+            offerUndo(operation, before)
           }}
         />
         <Group justify="flex-end">

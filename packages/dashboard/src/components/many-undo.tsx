@@ -13,16 +13,38 @@ const shownMs = 20_000
 /** More keys are not read one by one. */
 const namedMost = 50
 
-/**
- * Whether a pause can be taken back. A filter by hygiene leaves out paused keys, so it finds none of them afterwards.
- * @param hadPaused whether the filter matched keys that were paused before, which would be resumed too
- */
-export const canResume = ({ ids, filter }: Many, hadPaused: boolean): boolean =>
-  filter === undefined ? ids.length <= namedMost : !hadPaused && filter.hygiene === undefined
+/** What was paused before somebody paused many keys: their tenants, say, have reasons that last. */
+export interface PausedBefore {
+  /** How many keys a filter matched. */
+  readonly count: number
+  /** Those of named keys that were paused, or could not be read. */
+  readonly ids: readonly string[]
+}
 
-/** Of named keys, those that this pause has paused: somebody else may have paused one before, for a reason that lasts. */
-async function pausedBy({ created_at }: BulkOperation, ids: readonly string[]): Promise<string[]> {
-  const keys = await Promise.all(ids.map(id => getKey({ id })))
+/** Whether a pause can be taken back. A filter by hygiene leaves out paused keys, so it finds none of them afterwards. */
+export const canResume = ({ ids, filter }: Many, { count }: PausedBefore): boolean =>
+  filter === undefined ? ids.length <= namedMost : count === 0 && filter.hygiene === undefined
+
+/** Read before the pause: a vendor's pause of a key that its tenant has paused looks like any other afterwards. */
+export async function findPaused(ids: readonly string[]): Promise<string[]> {
+  if (ids.length > namedMost) return []
+  const isPaused = (id: string) =>
+    getKey({ id }).then(
+      ({ disabled_at }) => disabled_at !== null,
+      () => true,
+    )
+  const paused = await Promise.all(ids.map(isPaused))
+  return ids.filter((_, at) => paused[at])
+}
+
+/** Of named keys, those that this pause has paused. */
+async function pausedBy(
+  { created_at }: BulkOperation,
+  ids: readonly string[],
+  before: PausedBefore,
+): Promise<string[]> {
+  const there = new Set(before.ids)
+  const keys = await Promise.all(ids.filter(id => !there.has(id)).map(id => getKey({ id })))
   return keys
     .filter(({ disabled_at }) => disabled_at !== null && disabled_at >= created_at)
     .map(({ id }) => id)
@@ -34,12 +56,13 @@ export function offerToResume(
   once: ReturnType<typeof useOnce>,
   { ids, filter }: Many,
   operation: BulkOperation,
+  before: PausedBefore,
 ): void {
   const { done: count } = operation
   const resume = async () => {
     notifications.hide(id)
     try {
-      const named = filter === undefined ? await pausedBy(operation, ids) : []
+      const named = filter === undefined ? await pausedBy(operation, ids, before) : []
       if (filter === undefined && named.length === 0) {
         notifications.show({ message: 'Every one of the keys was paused before.' })
         return
