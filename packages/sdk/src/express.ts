@@ -72,9 +72,9 @@ export function requireKey(keyring: KeyringOf, { cost, ...options }: RequireKeyO
     const judge = ({ key, headers, refusal, verdict }: Admission) => {
       if (isOver(response)) return
       if (refusal !== undefined) return send(request, response, refusal)
-      // A key that only a guard in shadow has found is none for a guard that refuses.
-      if (key === undefined) delete request.apiKey
-      else request.apiKey = key
+      const shown = exchange.show(request.apiKey, key)
+      if (shown === undefined) delete request.apiKey
+      else request.apiKey = shown
       if (verdict !== undefined) request.keyrail = verdict
       response.set(headers)
       next()

@@ -105,8 +105,9 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     if (config.public === true) return
     const { raw } = request
     const hasIdempotencyKey = raw.headers[idempotencyHeader] !== undefined
+    const exchange = exchangeOf(raw)
     const { key, headers, refusal, verdict } = await gate.admit({
-      exchange: exchangeOf(raw),
+      exchange,
       rawHeaders: raw.rawHeaders,
       request,
       // By the option `trustProxy` of the application.
@@ -118,7 +119,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
       answered: work => afterAnswer(reply.raw, work),
     })
     if (refusal !== undefined) return sendAnswer(reply, refusal)
-    request.apiKey = key
+    request.apiKey = exchange.show(request.apiKey, key)
     if (verdict !== undefined) request.keyrail = verdict
     reply.headers(headers)
   })

@@ -71,7 +71,7 @@ export function requireKey(
       },
     })
     if (refusal !== undefined) return refuse(context, refusal)
-    context.set('apiKey', key)
+    context.set('apiKey', exchange.show(context.get('apiKey'), key))
     if (verdict !== undefined) context.set('keyrail', verdict)
     try {
       await next()

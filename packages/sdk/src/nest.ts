@@ -140,8 +140,9 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     if (isGraphql && marks.idempotencyRequired)
       throw new TypeError('a resolver cannot have IdempotencyRequired')
     const node = nodeRequest(request)
+    const exchange = exchangeOf(node)
     const { key, headers, refusal, verdict } = await this.#gate.admit({
-      exchange: exchangeOf(node),
+      exchange,
       rawHeaders: node.rawHeaders,
       request,
       // By the trust in proxies that the platform is set to.
@@ -153,13 +154,10 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     if (refusal !== undefined) throw exceptionOf(response, refusal)
     setHeaders(response, headers)
     if (verdict !== undefined) request.keyrail = verdict
-    if (key === undefined) {
-      // A key that only a guard in shadow has found is none for a guard that refuses.
-      delete request.apiKey
-      return true
-    }
-    request.apiKey = key
-    if (this.#idempotency === undefined || isGraphql || verdict !== undefined) return true
+    const shown = exchange.show(request.apiKey, key)
+    if (shown === undefined) delete request.apiKey
+    else request.apiKey = shown
+    if (key === undefined || this.#idempotency === undefined || isGraphql || verdict !== undefined) return true
     return this.#claim(this.#idempotency, key, request, response, marks.idempotencyRequired)
   }
 

@@ -85,6 +85,22 @@ test('compare of a program without a guard reaches the service, by the close at 
   }
 })
 
+test('a wrong option of usage fails no request of a program that compares', async () => {
+  const reported: string[] = []
+  const keyrail = createKeyrail({
+    ...connection,
+    project: '0192f7a0-0000-7000-8000-000000000000',
+    keys: { shadow: true },
+    usage: { flushIntervalMs: 50 },
+    onError: ({ code, message }) => void reported.push(`${code}: ${message}`),
+  })
+  after(() => keyrail.close())
+  for (let i = 0; i < 2; i++) assert.equal(keyrail.keys.compare(drawKey('kr_live'), true).code, 'not_ready')
+  const [message = '', ...others] = reported.filter(text => text.startsWith('misused'))
+  assert.match(message, /^misused: What compare counts is not reported: flushIntervalMs must be/)
+  assert.deepEqual(others, [])
+})
+
 test('a guard and verify in shadow report what they would refuse, and no refusal', async () => {
   const { vendor, keyrail, issue, counted } = await open({ shadow: true })
   const { key, id } = await issue({ rate_limits: [month], scopes: ['read'] })

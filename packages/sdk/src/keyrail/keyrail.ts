@@ -100,9 +100,15 @@ class LazyKeyrail implements Keyrail {
     )
   }
 
-  /** A program that compares has no guard which would make the part that reports. */
+  /** A program that compares has no guard which would make the part that reports. Wrong options of that part fail no request. */
   #reportShadow(): void {
-    if (this.#closing === undefined) void this.usage
+    if (this.#closing !== undefined) return
+    try {
+      void this.usage
+    } catch (error) {
+      const message = `What compare counts is not reported: ${(error as Error).message}`
+      this.#reports.usage.error(lasting('misused', message))
+    }
   }
 
   get limiter(): Limiter {

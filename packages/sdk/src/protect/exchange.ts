@@ -49,8 +49,10 @@ export class Exchange {
   isUnkept = false
   /** Whether a gate in shadow has judged the request. */
   hasShadow = false
-  /** What the last gate that refuses has let pass; undefined: there was none. */
+  /** That gates which refuse have let the request pass, and the last key that they have found. */
   enforced: { readonly key: Valid | undefined } | undefined
+  /** The key that the last gate in shadow has found. */
+  #lent: Valid | undefined
   readonly #counted = new Set<object>()
 
   /** Whether what stands behind the gates may refuse nothing: all of them are in shadow. */
@@ -61,6 +63,18 @@ export class Exchange {
   /** Whether a gate let the request pass without a key. */
   get isAnonymous(): boolean {
     return this.passage !== undefined && this.passage.key === undefined
+  }
+
+  /**
+   * The key that a handler sees once a gate has let the request pass: that of the gates that refuse, and where all are in shadow that of
+   * the last one, unless the vendor's own check has set another.
+   * @param seen what a handler would see without that gate
+   */
+  show(seen: Valid | undefined, found: Valid | undefined): Valid | undefined {
+    if (this.enforced !== undefined) return this.enforced.key
+    if (seen !== this.#lent) return seen
+    this.#lent = found
+    return found
   }
 
   /** True only the first time for a reporter, because several guards may see the same request. */

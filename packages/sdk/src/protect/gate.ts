@@ -125,7 +125,7 @@ export class Gate<Request = unknown> {
     exchange.hasShadow ||= isShadow
     const admission = await (isShadow ? this.#judgeInShadow(asked) : this.#judge(asked, false))
     if (!isShadow) {
-      if (admission.refusal === undefined) exchange.enforced = { key: admission.key }
+      if (admission.refusal === undefined) exchange.enforced = { key: admission.key ?? enforced?.key }
       return admission
     }
     if (enforced === undefined || admission.refusal !== undefined) return admission

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { HttpProblem } from '../http/problem.ts'
 import { createTestKeyring } from '../testing.ts'
+import { RefusalCounts } from '../verify/refusal-counts.ts'
 import { Exchange } from './exchange.ts'
 import { Gate } from './gate.ts'
 import type { GateVerdict } from './gate-options.ts'
+import { openPassage } from './passage.ts'
 import { requireScopes } from './require-scopes.ts'
 
 const keyring = createTestKeyring()
@@ -37,4 +40,19 @@ test('a refusal after a request has passed is reported as later', async () => {
   ]
   assert.deepEqual(await reports([{}], 'write'), then)
   assert.deepEqual(await reports([{}, { scopes: ['write'] }]), then)
+})
+
+test('a refusal that is not counted leaves the count of its request to the next gate', () => {
+  const counts = new RefusalCounts('project', () => 0, 'live', true)
+  const exchange = new Exchange()
+  for (const refusal of ['limits_unavailable', 'unknown_key', 'revoked_key'])
+    openPassage(exchange, {}, {}, { counts, presented: key }).refuse({
+      status: 401,
+      headers: {},
+      body: { code: refusal },
+    } as HttpProblem)
+  assert.deepEqual(
+    counts.take()?.records.map(({ reason, count }) => [reason, count]),
+    [['shadow_guard_unknown_key', 1]],
+  )
 })

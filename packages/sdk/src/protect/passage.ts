@@ -30,7 +30,7 @@ export function openPassage<Request>(
     refuse(problem) {
       const code = problem.body.code as GateCode
       // Behind a gate in shadow the request goes on, and others judge it too.
-      if (counts !== undefined && exchange.takeRefusal(counts)) counts.add(code, passage.key ?? presented)
+      if (counts?.has(code) && exchange.takeRefusal(counts)) counts.add(code, passage.key ?? presented)
       report({
         passed: false,
         code,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import express from 'express'
+import express, { type RequestHandler } from 'express'
 import { Hono } from 'hono'
 import { requireKey as requireExpressKey, requireScope as requireExpressScope } from '../express.ts'
 import { idempotent, type KeyrailEnv, limit, requireKey, requireScope } from '../hono.ts'
@@ -138,21 +138,65 @@ test('a gate in shadow takes nothing from one that refuses, in either order', as
     )
 })
 
-test('a key that only a guard in shadow has found opens nothing behind one that refuses', async () => {
-  const strict = createTestKeyrail()
-  const trial = shadowed()
+/** Asks an application with these guards. */
+async function serve(...guards: RequestHandler[]) {
   const app = express()
-  app.use(requireExpressKey(trial, { header: 'x-api-key' }), requireExpressKey(strict, { optional: true }))
-  app.get('/open', ({ apiKey, keyrail }, response) => void response.json([apiKey ?? null, keyrail?.code]))
+  app.use(...guards)
+  app.get('/', ({ apiKey, keyrail }, response) => void response.json([apiKey ?? null, keyrail?.code]))
   app.get('/admin', requireExpressScope('admin'), (_, response) => void response.send('in'))
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => void server.close())
   const { port } = server.address() as AddressInfo
+  return async (path: string, headers: Record<string, string>) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
+    return path === '/' ? await response.json() : response.status
+  }
+}
+
+test('a key that only a guard in shadow has found opens nothing behind one that refuses', async () => {
+  const trial = shadowed()
+  const ask = await serve(
+    requireExpressKey(trial, { header: 'x-api-key' }),
+    requireExpressKey(createTestKeyrail(), { optional: true }),
+  )
   const headers = { 'x-api-key': trial.issue({ scopes: ['admin'] }).key }
-  const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`, { headers })
-  assert.deepEqual(await (await ask('/open')).json(), [null, 'valid'])
-  assert.equal((await ask('/admin')).status, 401)
+  assert.deepEqual(await ask('/', headers), [null, 'valid'])
+  assert.equal(await ask('/admin', headers), 401)
+})
+
+test('an optional guard that finds no key leaves the one that another guard has found', async () => {
+  const strict = createTestKeyrail()
+  const partners = createTestKeyrail()
+  const ask = await serve(
+    requireExpressKey(strict),
+    requireExpressKey(partners, { header: 'x-partner-key', optional: true }),
+    requireExpressKey(shadowed(), { header: 'x-api-key' }),
+  )
+  const { key, keyId } = strict.issue({ scopes: ['admin'] })
+  const headers = { authorization: `Bearer ${key}` }
+  const [found] = (await ask('/', headers)) as [{ keyId: string }]
+  assert.equal(found.keyId, keyId)
+  assert.equal(await ask('/admin', headers), 200)
+  const both = { ...headers, 'x-partner-key': partners.issue().key }
+  assert.equal(await ask('/admin', both), 403)
+})
+
+test('a guard in shadow leaves the apiKey that an old check has set', async () => {
+  const trial = shadowed()
+  const old: RequestHandler = (request, _, next) => {
+    Object.assign(request, { apiKey: 'of the old check' })
+    next()
+  }
+  const ask = await serve(old, requireExpressKey(trial))
+  for (const [key, code] of [
+    [trial.issue().key, 'valid'],
+    ['old', 'malformed_key'],
+  ] as const) {
+    const headers = { authorization: `Bearer ${key}` }
+    assert.deepEqual(await ask('/', headers), ['of the old check', code])
+    assert.equal(await ask('/admin', headers), 200)
+  }
 })
 
 test('what getKey or getIp throws refuses nothing in shadow, and its text is in no warning', async () => {

@@ -67,7 +67,7 @@ export class RefusalCounts {
   readonly #project: string
   readonly #now: () => number
   readonly #env: 'live' | 'test' | 'both'
-  readonly #isShadow: boolean
+  readonly #places: ReadonlyMap<string, number>
   /** Refusals since the last report was made: one number for each word in live, then for each in test. */
   #counts = empty()
   /** Earlier refusals by hour since 1970, in the order in which the hours came. */
@@ -87,12 +87,17 @@ export class RefusalCounts {
     this.#project = project
     this.#now = now
     this.#env = env
-    this.#isShadow = isShadow
+    this.#places = isShadow ? guardPlaces : places
+  }
+
+  /** Whether refusals with this code are counted. */
+  has(code: string): boolean {
+    return this.#places.has(code)
   }
 
   /** @param key as it was presented, or its verdict */
   add(code: string, key: string | Pick<Valid, 'env'> | null | undefined): void {
-    this.#count((this.#isShadow ? guardPlaces : places).get(code), code, key)
+    this.#count(this.#places.get(code), code, key)
   }
 
   /** Counts a verdict beside that of an old check. */
