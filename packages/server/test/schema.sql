@@ -41,6 +41,7 @@ table api_keys row level security
   CREATE INDEX api_keys_by_idleness ON public.api_keys USING btree (workspace_id, env, idle_since, id) WHERE (revoked_at IS NULL)
   CREATE INDEX api_keys_by_name_folded ON public.api_keys USING btree (workspace_id, env, is_revoked, name_folded, id) WHERE (name_folded IS NOT NULL)
   CREATE INDEX api_keys_by_rest ON public.api_keys USING btree (GREATEST(LEAST(revoked_at, expires_at), created_at, revoked_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
+  CREATE INDEX api_keys_by_rest_here ON public.api_keys USING btree (GREATEST(LEAST(revoked_at, expires_at), created_at, revoked_at, imported_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
   CREATE INDEX api_keys_by_revocation ON public.api_keys USING btree (workspace_id, env, is_revoked, id)
   CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)
   CREATE INDEX api_keys_in_project ON public.api_keys USING btree (workspace_id, project_id, is_revoked, id)

@@ -1,6 +1,6 @@
 import type { KeyPauser } from '@keyrail/contract/vendor/keys'
 import { isActiveKeySql } from '../lifecycle/active.ts'
-import { byRestSql, isLongEndedKeySql } from '../lifecycle/ended.ts'
+import { isLongEndedSql, restSql } from '../lifecycle/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import { RightNotEnded } from '../platform/db/touch.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -93,10 +93,10 @@ export const revokeKeysOf = (tx: Tx, parent: 'project' | 'tenant', id: string, a
  */
 export const pruneKeyRows = `with old as (
      select k.workspace_id, k.id, k.lookup_hash, k.imported_at from api_keys k
-     where ${isLongEndedKeySql} and not exists (select from policy_changes c
+     where ${isLongEndedSql('key')} and not exists (select from policy_changes c
          where c.workspace_id = k.workspace_id and c.project_id = k.project_id and c.key_id = k.id)
        and not exists (select from leak_reports l where l.workspace_id = k.workspace_id and l.credential_id = k.id)
-     order by ${byRestSql} limit $1 for update of k skip locked
+     order by ${restSql.key} limit $1 for update of k skip locked
    ), credential as (
      delete from credentials c using old where c.digest = old.lookup_hash and old.imported_at is null
    )

@@ -16,16 +16,18 @@ const longAgo = `service_now() - interval '${keptDays} days'`
 /** The end of the key `k`. */
 export const byEndSql = 'least(k.revoked_at, k.expires_at)'
 /**
- * Since when nothing has happened to the ended key `k`, as the indexes `…_by_rest` have it. A key may be made with an expiry
- * in the past, or be revoked long after it expired: by its end alone, it would come first and not be deleted.
+ * SQL for since when nothing has happened to the ended key or secret key `k`, as the indexes `…_by_rest` have it. One may be made with an
+ * expiry in the past, be revoked long after it expired, or be imported long after its end: by its end alone, it would come first and not
+ * be deleted.
  */
-export const byRestSql = `greatest(${byEndSql}, k.created_at, k.revoked_at)`
-/** SQL for whether the key or secret key `k` ended so long ago that nothing needs it. */
-export const isLongEndedSql = `(k.revoked_at is not null or k.expires_at is not null)
-     and ${byRestSql} < (select ${longAgo})`
-/** The same of a key, which may have been imported long after it ended. The indexes do not have when. */
-export const isLongEndedKeySql = `${isLongEndedSql}
-     and (k.imported_at is null or k.imported_at < (select ${longAgo}))`
+export const restSql = {
+  key: `greatest(${byEndSql}, k.created_at, k.revoked_at, k.imported_at)`,
+  secretKey: `greatest(${byEndSql}, k.created_at, k.revoked_at)`,
+}
+/** SQL for whether it ended so long ago that nothing needs it. */
+export const isLongEndedSql = (of: keyof typeof restSql): string =>
+  `(k.revoked_at is not null or k.expires_at is not null)
+     and ${restSql[of]} < (select ${longAgo})`
 
 /** SQL for whether the key `k` has ended. A query around the clock runs once, the function would for each row. */
 export const hasEndedSql = '(k.revoked_at is not null or k.expires_at <= (select service_now()))'

@@ -1,7 +1,7 @@
 import type { Actor } from '../audit/append.ts'
 import { keysMadeSql } from '../gate/made.ts'
 import { isActiveSql } from '../lifecycle/active.ts'
-import { byRestSql, isLongEndedSql } from '../lifecycle/ended.ts'
+import { isLongEndedSql, restSql } from '../lifecycle/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import { changesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
@@ -157,13 +157,13 @@ export const pruneEndingRows = `delete from endings where (workspace_id, maker_t
 /** A key that made other keys stays as long as these keys do, because the end of a maker finds them through it. */
 export const pruneSecretKeyRows = `with old as (
      select k.workspace_id, k.id from secret_keys k
-     where ${isLongEndedSql}
+     where ${isLongEndedSql('secretKey')}
        and not exists (select from secret_keys made where made.workspace_id = k.workspace_id
          and made.created_by_type = 'secret_key' and made.created_by_id = k.id::text)
        and not exists (select from endings e
          where e.workspace_id = k.workspace_id and e.maker_type = 'secret_key' and e.maker_id = k.id)
        and not exists (select from leak_reports l where l.workspace_id = k.workspace_id and l.credential_id = k.id)
-     order by ${byRestSql} limit $1 for update of k skip locked
+     order by ${restSql.secretKey} limit $1 for update of k skip locked
    ), credential as (
      delete from credentials c using old where c.workspace_id = old.workspace_id and c.kind = 'secret_key' and c.id = old.id
    )
