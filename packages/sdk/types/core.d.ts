@@ -499,9 +499,9 @@ type KeyImported = {
 /** What became of each row, in the order of the call. */
 	rows: ({
 		/** `exists`: the tenant has the key in the project and environment; the row changes nothing, also if the key was revoked since. Once the key is deleted, the row is invalid. */status: "created" | "exists" | "invalid";
-/** The id of the key. Null: none was written. */
+/** The id of the key. Of a row that is invalid: of the key that has its digest in the project and environment, for another tenant. Null: there is none, or none yet. */
 		id: string | null;
-/** Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: the row is invalid. */
+/** Whether the key is neither revoked, expired nor paused, and its tenant not suspended. Absent: there is no key. */
 		active?: boolean;
 /** Why the row is invalid. Absent: it is not. */
 		errors?: ({
@@ -1565,7 +1565,7 @@ interface HttpAnswer {
 type IdempotencyCode = 'idempotency_in_progress' | 'idempotency_key_reused' | 'idempotency_not_replayable' | 'idempotency_key_invalid' | 'idempotency_key_missing' | 'idempotency_body_unread' | 'idempotency_body_too_large' | 'idempotency_unavailable';
 /** Where an old check and the keyring disagree, in requests since the keyring was made. */
 interface ShadowStats {
-	/** Both accepted, or both refused. */
+	/** Both accepted, or both refused a key. */
 	agreed: number;
 	/** The old check accepted and the keyring refuses, by the code of the verdict. */
 	refusedHere: Partial<Record<RefusalCode, number>>;

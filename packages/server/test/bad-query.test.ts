@@ -190,8 +190,11 @@ async function sampleFor(route: Route, name: string) {
 
 const encodedName = (name: string) => `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
 
+/** Its own test says what it refuses. */
+const strict = 'GET /v1/keys/:id/explain'
+
 test('an unknown parameter is ignored, whatever its name and value', async () => {
-  for (const route of routes.filter(({ method }) => method === 'GET')) {
+  for (const route of routes.filter(one => one.method === 'GET' && nameOf(one) !== strict)) {
     const { url, token } = await sampleOf(route, harness, vendor)
     const plain = await ask('GET', url, { ...(token && { token }) })
     for (const text of [

@@ -30,7 +30,8 @@ const asked = {
   scopes: Type.Optional(RequestScopes),
   at: Type.Optional(At),
 }
-export const KeyExplainQuery = Type.Object({
+/** Strict, since a misspelt parameter would be a question that nobody answers: the key would seem to be accepted. */
+export const KeyExplainQuery = strictObject({
   ...asked,
   scopes: Type.Optional({
     ...RequestScopes,

@@ -242,3 +242,11 @@ test('texts to explain and to identify share the turns of a credential', async (
   const { status, body } = await explainText('x', {}, token)
   assert.deepEqual([status, body.code], [429, 'too_many_requests'])
 })
+
+test('a parameter that an explanation does not have is refused, and named', async () => {
+  const { id } = await issueKey(harness, vendor)
+  for (const name of ['scope', 'x', '__proto__', 'constructor']) {
+    const { status, body } = await ask('GET', `/v1/keys/${id}/explain?${name}=1`, { token: vendor.live })
+    assert.deepEqual([status, body.errors?.[0].path], [400, name])
+  }
+})

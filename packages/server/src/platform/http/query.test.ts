@@ -24,6 +24,19 @@ test('known parameters are read with defaults, integers as numbers; unknown ones
   assert.deepEqual(read(''), { limit: 50 })
 })
 
+test('a strict schema refuses parameters that it does not name', () => {
+  const strict = Type.Object({ scopes: Type.Optional(Type.String()) }, { additionalProperties: false })
+  assert.deepEqual(readQuery('scopes=a', strict), { scopes: 'a' })
+  for (const [text, path] of [
+    ['scope=a', 'scope'],
+    ['scopes=a&__proto__=b', '__proto__'],
+  ] as const)
+    assert.throws(
+      () => readQuery(text, strict),
+      ({ faults }: Refusal) => faults[0]?.path === path && faults[0].message === 'is not a known parameter',
+    )
+})
+
 test('a whole number is decimal digits and nothing else', () => {
   for (const text of ['0x10', '010', '-0', '1e2', '%2B5', '1.5', '', ' 1', '1,2', '1'.repeat(16), '٣']) {
     assert.equal(pathOf(`limit=${text}`), 'limit', text)

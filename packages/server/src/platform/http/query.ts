@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { invalidField } from '../refusal.ts'
+import { shownName } from './shown-name.ts'
 
 /**
  * Splits a query string into a Map, so `__proto__` is an ordinary name. A malformed value becomes null and is
@@ -30,15 +31,19 @@ function decode(text: string): string | null {
 }
 
 /**
- * Reads the known parameters of a query, integers as numbers, and ignores unknown ones. An integer is decimal
- * digits and nothing else. A repeated parameter is refused, because two readers might take different values.
+ * Reads the known parameters of a query, integers as numbers, and ignores unknown ones, unless the schema is strict. An integer is
+ * decimal digits and nothing else. A repeated parameter is refused, because two readers might take different values.
  * @throws {Refusal} `validation_failed` naming the parameter.
  */
 export function readQuery(text: string, schema: TSchema): Record<string, unknown> {
-  const { properties } = schema as { properties?: Record<string, Parameter> }
+  const { properties, additionalProperties } = schema as Parameters
   const result: Record<string, unknown> = {}
   if (properties === undefined) return result
   const query = splitQuery(text)
+  if (additionalProperties === false)
+    for (const name of query.keys())
+      if (name !== '' && !Object.hasOwn(properties, name))
+        throw invalidField(shownName(name), 'is not a known parameter')
   for (const [name, property] of Object.entries(properties)) {
     const values = query.get(name)
     if (values === undefined) {
@@ -55,6 +60,11 @@ export function readQuery(text: string, schema: TSchema): Record<string, unknown
     result[name] = property.type === 'integer' ? readInteger(name, value) : value
   }
   return result
+}
+
+interface Parameters {
+  properties?: Record<string, Parameter>
+  additionalProperties?: boolean
 }
 
 interface Parameter {
