@@ -38,6 +38,8 @@ export const invalid = (errors: readonly FieldFault[]): ImportedRow => ({
 /** The one answer for a digest of another place or workspace, whichever that is. */
 export const refusedDigest = invalid([{ path: 'digest', message: 'cannot be imported' }])
 
+const refusedTwin = invalid([{ path: 'digest', message: 'is that of an earlier row, of another tenant' }])
+
 /** What a row becomes whose digest a key of the workspace has. */
 export function ofOwnKey({ place }: Pick<Standing, 'place'>, tenant: string, key: OwnKey): ImportedRow {
   const held = heldBy(place, key)
@@ -84,7 +86,7 @@ export function planRows(
     const own = standing.own.get(digest)
     if (typeof tenant !== 'string') return { ...invalid([tenant]), ...heldBy(standing.place, own) }
     const first = firsts.get(digest)
-    if (first !== undefined) return first.tenant === tenant ? { same: first } : refusedDigest
+    if (first !== undefined) return first.tenant === tenant ? { same: first } : refusedTwin
     if (own !== undefined) return ofOwnKey(standing, tenant, own)
     if (standing.taken.has(digest)) return refusedDigest
     if (isUnexpired(read, standing.now)) {

@@ -20,3 +20,13 @@ function renamed(value: unknown, rename: (name: string) => string): unknown {
 
 export const namedForSdk = (row: object): object => renamed(row, toCamel) as object
 export const namedForFile = (key: object): object => renamed(key, toSnake) as object
+
+/** A fault of a row, which the SDK describes to programs, as a file has its members. */
+export const faultForFile = <Fault extends { readonly path: string; readonly message: string }>(
+  fault: Fault,
+): Fault => ({
+  ...fault,
+  path: fault.path.split('.')[0] === opaque ? fault.path : toSnake(fault.path),
+  // No value of the row stands in a message.
+  message: toSnake(fault.message),
+})

@@ -49,7 +49,15 @@ test('a file in UTF-8 is read, with a byte order mark and without', async () => 
 
 test('a file of failed rows goes on only where this import has left it', async () => {
   const failedPath = join(folder, 'failed.ndjson')
-  const work = { content: 'a', url: 'u', project: 'p', env: 'live', format: 'keyrail', from: null, failedPath }
+  const work = {
+    content: 'a',
+    url: 'u',
+    project: 'p',
+    env: 'live',
+    format: 'keyrail',
+    from: null,
+    failedPath,
+  }
   const write = async (of: typeof work, ...records: number[]) => {
     writeFileSync(failedPath, '')
     const file = await openFailedRows(of, { failedBytes: 0 })

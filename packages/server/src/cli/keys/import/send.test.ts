@@ -110,6 +110,21 @@ test('a call that was stopped is not repeated', async () => {
   assert.equal(calls.length, 1)
 })
 
+test('faults of rows name members as a file has them', async () => {
+  const errors = [
+    { path: 'tenantId', message: 'is required, or externalId' },
+    { path: 'rateLimits.0.windowMs', message: 'must be >= 1' },
+    { path: 'meta.planName', message: 'is not valid' },
+  ]
+  const keys = {
+    import: async () => ({ rows: [{ status: 'invalid', id: null, errors }] }) as never,
+  } as unknown as KeysApi['keys']
+  const { faults } = await importOf(1, keys)
+  assert.deepEqual(faults, [
+    'record 1: tenant_id: is required, or external_id; rate_limits.0.window_ms: must be >= 1; meta.planName: is not valid',
+  ])
+})
+
 interface TrialFlags {
   dryRun?: boolean
   createTenants?: boolean
@@ -161,5 +176,8 @@ test('a key that has ended in its own system, and is active here, fails with its
     ],
   )
   for (const { row, errors } of failed)
-    assert.match(errors[0]?.message ?? '', new RegExp(`is active here: revoke it, its id is id of ${row.digest}$`))
+    assert.match(
+      errors[0]?.message ?? '',
+      new RegExp(`is active here: revoke it, its id is id of ${row.digest}$`),
+    )
 })

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { systemClock } from '../../../platform/clock.ts'
 import { CommandFailed } from '../../failure.ts'
 import type { Env, KeysApi } from '../api.ts'
-import { namedForSdk } from '../names.ts'
+import { faultForFile, namedForSdk } from '../names.ts'
 import { unlessStopped } from '../stop-signals.ts'
 import { type Batch, readBatches } from './batches.ts'
 import { CallSize } from './call-size.ts'
@@ -129,7 +129,7 @@ async function sendBatch(
     if (sent === undefined) break
     if (status === 'created') added.created += 1
     else if (status === 'exists') added.existing += 1
-    else failed.push({ ...sent, errors })
+    else failed.push({ ...sent, errors: errors.map(faultForFile) })
     if (status !== 'invalid' && active === false && !saysInactive(sent.row)) added.inactive += 1
   }
   for (const [name, more] of Object.entries(added)) counts[name as keyof typeof added] += more
