@@ -43,4 +43,4 @@ export function readContents(checkout: string): Contents {
 }
 
 const addressOf = (source: string): string =>
-  source === contentsPage ? '/guides' : `/guides/${source.replace(/^docs\//, '').replace(/\.md$/, '')}`
+  `/guides/${source.replace(/^docs\//, '').replace(/(?:README)?\.md$/, '')}`.replace(/\/$/, '')
