@@ -157,7 +157,8 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     const shown = exchange.show(request.apiKey, key)
     if (shown === undefined) delete request.apiKey
     else request.apiKey = shown
-    if (key === undefined || this.#idempotency === undefined || isGraphql || verdict !== undefined) return true
+    if (key === undefined || this.#idempotency === undefined || isGraphql || verdict !== undefined)
+      return true
     return this.#claim(this.#idempotency, key, request, response, marks.idempotencyRequired)
   }
 

@@ -77,7 +77,7 @@ test('compare of a program without a guard reaches the service, by the close at 
       keys.compare('an old key', accepted)
       keys.compare(key, accepted, { scopes: ['admin'] })
     }
-    keys.compare(null, true)
+    for (const accepted of [true, false]) keys.compare(null, accepted)
     await keyrail.close()
     const refused = { unknown_key: 1, malformed_key: 1, insufficient_scope: 1, missing_key: 1 }
     assert.deepEqual(await counted(), [{}, { agreed: 4, accepted: 1, refused, guards: {} }])

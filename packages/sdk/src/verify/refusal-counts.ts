@@ -1,4 +1,5 @@
 import { guardPrefix, shadowPrefix, shadowRefusals, shadowWords } from '@keyrail/contract/verdicts'
+import { saysNothing } from './shadow.ts'
 import { readKeyForm } from './token.ts'
 import type { RefusalCode, Valid, Verdict } from './verdict.ts'
 import type { Verify } from './verify.ts'
@@ -102,6 +103,7 @@ export class RefusalCounts {
 
   /** Counts a verdict beside that of an old check. */
   compare(verdict: Verdict, accepted: boolean, key: string | null | undefined): void {
+    if (saysNothing(verdict, accepted)) return
     const place = verdict.valid ? ACCEPTED : comparedPlaces.get(verdict.code)
     // Programs without types may hand over what their check found.
     const isAgreed = verdict.valid === Boolean(accepted)

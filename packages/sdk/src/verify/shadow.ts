@@ -2,7 +2,7 @@ import type { RefusalCode, Verdict } from './verdict.ts'
 
 /** Where an old check and the keyring disagree, in requests since the keyring was made. */
 export interface ShadowStats {
-  /** Both accepted, or both refused. */
+  /** Both accepted, or both refused a key. */
   agreed: number
   /** The old check accepted and the keyring refuses, by the code of the verdict. */
   refusedHere: Partial<Record<RefusalCode, number>>
@@ -17,6 +17,7 @@ export class Shadow {
   readonly #refusedHere = new Map<RefusalCode, number>()
 
   compare(verdict: Verdict, accepted: boolean): void {
+    if (saysNothing(verdict, accepted)) return
     // Programs without types may hand over what their check found.
     if (verdict.valid === Boolean(accepted)) this.#agreed++
     else if (verdict.valid) this.#acceptedHere++
@@ -31,3 +32,7 @@ export class Shadow {
     }
   }
 }
+
+/** Whether both refuse a request without a key, of which any number would make the share of the agreed look good. */
+export const saysNothing = (verdict: Verdict, accepted: boolean): boolean =>
+  !accepted && !verdict.valid && verdict.code === 'missing_key'
