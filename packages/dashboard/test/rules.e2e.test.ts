@@ -77,6 +77,8 @@ test('a key from before the rule says until when it works', async () => {
   await visit.press('Cancel')
   await ask('PATCH', `/v1/projects/${vendor.projectId}`, { token: vendor.live, body: { lifetime: 'refuse' } })
   await visit.page.reload()
+  await visit.page.getByText('Too old', { exact: true }).waitFor()
+  await visit.look('key-too-old-soon')
   await visit.press('Edit')
   await visit.page.getByText(/is refused from .+ on, when it is too old for its project/).waitFor()
   await visit.press('Cancel')

@@ -15,7 +15,6 @@ import { Loaded } from '../../components/loaded.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
-import { exactTime } from '../../components/time.ts'
 import { Stopped } from '../../components/working.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
@@ -23,6 +22,7 @@ import { useAct } from '../../shell/use-act.ts'
 import { KeyAudit } from './key-audit.tsx'
 import { changesOf, type KeyChange } from './key-changes.ts'
 import { KeyDialogs } from './key-dialogs.tsx'
+import { endsOf } from './key-ends.tsx'
 import { KeyStateBadge } from './key-state.tsx'
 import { KeyUsageSection } from './key-usage.tsx'
 import { stateOf, titleOf } from './key-words.ts'
@@ -201,17 +201,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
             ]
           : []),
         { label: 'Id', copied: key.id },
-        {
-          label: 'Expires',
-          value:
-            key.expires_at === null ? (
-              'Never'
-            ) : (
-              <>
-                <RelativeTime at={key.expires_at} />, on {exactTime(key.expires_at)}
-              </>
-            ),
-        },
+        ...endsOf(key, project.data),
         { label: 'Key begins with', copied: key.display_prefix },
         { label: 'Last used', value: <RelativeTime at={key.last_used_at} /> },
         {
