@@ -81,3 +81,15 @@ test('a range that cannot be read is refused with its place, and a list beyond i
   }
   assert.equal((await patch(id, many.slice(1))).status, 200)
 })
+
+test('every range of a list that cannot be read is named, in the order of the list', async () => {
+  const { status, body } = await ask('PATCH', `/v1/tenants/${vendor.tenantId}`, {
+    token: live,
+    body: { allowed_cidrs: ['10.0.0.5/8', '10.0.0.0/8', 'hello'] },
+  })
+  assert.deepEqual([status, body.detail], [400, 'allowed_cidrs.0: has bits set after its prefix of 8'])
+  assert.deepEqual(body.errors, [
+    { path: 'allowed_cidrs.0', message: 'has bits set after its prefix of 8' },
+    { path: 'allowed_cidrs.2', message: 'must be an IPv4 or IPv6 address, with or without a prefix length' },
+  ])
+})
