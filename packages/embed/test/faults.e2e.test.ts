@@ -31,6 +31,7 @@ test('what the service does not accept stands at its field, until the field chan
     await refused.waitFor()
     assert.deepEqual(await marks(name), ['true', await refused.getAttribute('id')])
     assert.deepEqual(await marks(scope), [null, null])
+    assert.equal(await page.getByText('That did not work').count(), 0)
   }
   await visit.look('fault')
   await name.fill('Build server')

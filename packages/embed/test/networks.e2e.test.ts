@@ -21,10 +21,23 @@ test('a customer says from where all keys work, and where one of them works', as
   await page.getByRole('button', { name: 'Edit: Keys work from' }).click()
   const dialog = page.getByRole('dialog')
   const field = dialog.getByRole('textbox', { name: 'Works from' })
-  await field.fill(`${range}\n10.0.0.1/8`)
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.getByText('10.0.0.1/8:').waitFor()
+  const isRefused = async (refused: string) => {
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    const fault = dialog.getByRole('alert')
+    await fault.getByText(`${refused}: `).waitFor()
+    assert.equal(
+      await fault.textContent(),
+      `${refused}: Not an address or range. A range begins with its first address, such as 10.0.0.0/8.`,
+    )
+    assert.equal(await dialog.getByText('That did not work').count(), 0)
+    assert.equal(await field.getAttribute('aria-invalid'), 'true')
+  }
+  await field.fill(`10.0.0.5/8\n${range}\nhello`)
+  await isRefused('10.0.0.5/8, hello')
   await visit.look('networks-refused')
+  // Nothing comes in the place of what is taken back.
+  await field.fill(range)
+  assert.equal(await dialog.getByRole('alert').count(), 0)
   await field.fill(`${range}, 2001:DB8::/32`)
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
@@ -32,6 +45,8 @@ test('a customer says from where all keys work, and where one of them works', as
   assert.deepEqual(await listOf(`tenants/${vendor.tenantId}`), [range, '2001:db8::/32'])
 
   await page.getByRole('button', { name: 'Edit Build server' }).click()
+  await field.fill('10.0.0.5/8, hello')
+  await isRefused('10.0.0.5/8, hello')
   await field.fill('198.51.100.7')
   await visit.look('networks-key')
   await dialog.getByRole('button', { name: 'Save' }).click()

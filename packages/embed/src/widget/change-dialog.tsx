@@ -4,6 +4,7 @@ import { type EmbedError, isEmbedError } from '../client/embed-error.ts'
 import type { At } from './at.ts'
 import { Dialog } from './dialog.tsx'
 import { Refused } from './trouble.tsx'
+import { isMarked } from './use-faults.tsx'
 
 interface ChangeDialogProps {
   readonly at: At
@@ -50,7 +51,7 @@ export function ChangeDialog({ at, title, action, kind, make, onClose, children 
     <Dialog title={title} onClose={close}>
       <form onSubmit={submit}>
         {children}
-        {trouble === null ? null : <Refused at={at} trouble={trouble} />}
+        {trouble === null || isMarked(trouble) ? null : <Refused at={at} trouble={trouble} />}
         <div class="foot">
           <button type="button" part="button" aria-disabled={isBusy} onClick={close}>
             {at.words.text('cancel')}

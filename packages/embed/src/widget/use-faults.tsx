@@ -1,14 +1,18 @@
 import { useState } from 'preact/hooks'
+import type { EmbedError } from '../client/embed-error.ts'
 import type { FieldFault } from '../errors.ts'
 import type { Words } from './words/words.ts'
+
+/** Whether the form itself says what the service does not accept, so that nothing else needs to. */
+export const isMarked = ({ faults }: EmbedError) =>
+  faults.some(({ path }) => /^(name|expires_at|allowed_cidrs|scopes\.)/.test(path))
 
 /** The faults that the service has found in a form, by field. */
 export function useFaults(words: Words) {
   const [faults, setFaults] = useState<readonly FieldFault[]>([])
-  /** The path of the field itself, or of an entry of its list. */
-  const pathIn = (field: string) =>
-    faults.map(one => one.path).find(path => path === field || path.startsWith(`${field}.`))
-  const isRefused = (field: string) => pathIn(field) !== undefined
+  /** Whether it is the field itself, or an entry of its list. */
+  const isRefused = (field: string) =>
+    faults.some(({ path }) => path === field || path.startsWith(`${field}.`))
   return {
     /** Call it when the person changes the form. */
     forgive: () => setFaults([]),
@@ -19,14 +23,14 @@ export function useFaults(words: Words) {
     },
     /** Attributes of the field. */
     marksOf: (path: string) => isRefused(path) && { 'aria-invalid': true, 'aria-describedby': path },
-    /** @param entries those of a list, of which the refused one is named */
+    /** @param entries those of a list of networks, of which the refused ones are named */
     faultOf(path: string, entries: readonly string[] = []) {
-      const entry = entries[Number(pathIn(path)?.slice(path.length + 1) || Number.NaN)]
+      const refused = entries.filter((_, at) => isRefused(`${path}.${at}`)).join(', ')
       return (
         isRefused(path) && (
-          <p id={path} part="fault">
-            {entry === undefined ? null : <bdi>{`${entry}: `}</bdi>}
-            {words.text('refused')}
+          <p id={path} part="fault" role="alert">
+            {refused && <bdi>{refused}: </bdi>}
+            {words.text(refused ? 'networksRefused' : 'refused')}
           </p>
         )
       )

@@ -25,6 +25,8 @@ export const de: Catalogue = {
   networks: 'Gilt aus',
   networksAll: 'Schlüssel gelten aus',
   networksLead: 'IP-Adressen oder Bereiche, einer pro Zeile. Anfragen von anderen Adressen werden abgelehnt.',
+  networksRefused:
+    'Keine Adresse und kein Bereich. Ein Bereich beginnt mit seiner ersten Adresse, etwa 10.0.0.0/8.',
   networksAny: 'Leer: von überall.',
   networksAsAll: 'Leer: wie alle Schlüssel.',
   everywhere: 'überall',

@@ -24,6 +24,7 @@ export const en = {
   networks: 'Works from',
   networksAll: 'Keys work from',
   networksLead: 'IP addresses or ranges, one on each line. Requests from other addresses are refused.',
+  networksRefused: 'Not an address or range. A range begins with its first address, such as 10.0.0.0/8.',
   networksAny: 'Empty: from everywhere.',
   networksAsAll: 'Empty: as all keys.',
   everywhere: 'everywhere',

@@ -25,6 +25,8 @@ export const es: Catalogue = {
   networks: 'Funciona desde',
   networksAll: 'Las claves funcionan desde',
   networksLead: 'Direcciones IP o rangos, uno por línea. Las solicitudes de otras direcciones se rechazan.',
+  networksRefused:
+    'No es una dirección ni un rango. Un rango empieza por su primera dirección, como 10.0.0.0/8.',
   networksAny: 'Vacío: desde cualquier lugar.',
   networksAsAll: 'Vacío: como todas las claves.',
   everywhere: 'cualquier lugar',

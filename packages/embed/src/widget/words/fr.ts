@@ -25,6 +25,7 @@ export const fr: Catalogue = {
   networks: 'Utilisable depuis',
   networksAll: 'Clés utilisables depuis',
   networksLead: 'Adresses IP ou plages, une par ligne. Les requêtes d’autres adresses sont refusées.',
+  networksRefused: 'Ni adresse ni plage. Une plage commence par sa première adresse, comme 10.0.0.0/8.',
   networksAny: 'Vide : de partout.',
   networksAsAll: 'Vide : comme toutes les clés.',
   everywhere: 'partout',

@@ -26,6 +26,7 @@ export const ja: Catalogue = {
   networksAll: 'キーを使用できる場所',
   networksLead:
     'IP アドレスまたは範囲を 1 行に 1 つずつ入力します。他のアドレスからのリクエストは拒否されます。',
+  networksRefused: 'アドレスでも範囲でもありません。範囲は 10.0.0.0/8 のように最初のアドレスで始まります。',
   networksAny: '空欄：どこからでも。',
   networksAsAll: '空欄：すべてのキーと同じ。',
   everywhere: 'どこからでも',

@@ -25,6 +25,8 @@ export const pt: Catalogue = {
   networks: 'Funciona a partir de',
   networksAll: 'As chaves funcionam a partir de',
   networksLead: 'Endereços IP ou intervalos, um por linha. Os pedidos de outros endereços são recusados.',
+  networksRefused:
+    'Não é um endereço nem um intervalo. Um intervalo começa no primeiro endereço, como 10.0.0.0/8.',
   networksAny: 'Vazio: de qualquer lugar.',
   networksAsAll: 'Vazio: como todas as chaves.',
   everywhere: 'qualquer lugar',

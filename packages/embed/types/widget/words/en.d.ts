@@ -24,6 +24,7 @@ export declare const en: {
     readonly networks: 'Works from';
     readonly networksAll: 'Keys work from';
     readonly networksLead: 'IP addresses or ranges, one on each line. Requests from other addresses are refused.';
+    readonly networksRefused: 'Not an address or range. A range begins with its first address, such as 10.0.0.0/8.';
     readonly networksAny: 'Empty: from everywhere.';
     readonly networksAsAll: 'Empty: as all keys.';
     readonly everywhere: 'everywhere';
