@@ -47,7 +47,7 @@ const config: InlineConfig = {
  * one letter for each, which is 180 bytes.
  */
 const internalNames =
-  /^(action|day|endsAt|expire|faultOf|expiresAt|forgive|hasDates|hasMore|isBusy|isLoading|isOwn|issuedAt|keyring|kind|learn|learnFrom|left|load|marksOf|madeFrom|make|moment|number|oldEndsAt|on(Close|Done|Edit|Made|Name|NewSource|Retry|Revoke|Rotate)|renew|secret|serviceNow|shown|span|subject|subscribe|takeFrom|tenants|text|tokens|trouble|unsubscribe|utcDay|wake|want|words)$/
+  /^(action|canRestrict|day|endsAt|expire|faultOf|expiresAt|forgive|hasDates|hasMore|isBusy|isLoading|isOwn|isReplaced|issuedAt|keyring|kind|learn|learnFrom|left|load|marksOf|madeFrom|make|moment|number|oldEndsAt|on(Close|Done|Edit|Made|Name|NewSource|Pause|Restrict|Resume|Retry|Revoke|Rotate|Text)|renew|restrict|secret|serviceNow|shown|span|subject|subscribe|takeFrom|tenants|text|tokens|trouble|unsubscribe|utcDay|wake|want|words)$/
 
 /** Properties of Preact's own that no element has, and of components that are classes, which the widget has not: 150 bytes. */
 const namesOfPreact =

@@ -70,6 +70,7 @@ const shown: Readonly<Record<string, string | RegExp>> = {
   'Too many requests in a form': /^Wait \d+ seconds\.$/,
   'Answer lost': 'The answer was lost.',
   'Key revoked elsewhere': 'This key no longer works.',
+  'Key paused elsewhere': 'Paused by Acme',
 }
 
 test('every state of the widget can be chosen, and nothing is sent', async () => {

@@ -135,10 +135,7 @@ const failures: Readonly<Record<string, Failure>> = {
     'The answer was lost. Look in the list first.',
     'Reference: req_of_the_test',
   ]),
-  'the answer is 403': answered(403, 'insufficient_scope', [
-    'That did not work',
-    'Reference: req_of_the_test',
-  ]),
+  'the answer is 403': answered(403, 'insufficient_scope', ['You may no longer do this.']),
   'the tenant has all its keys': answered(409, 'key_limit_reached', [
     'You have as many keys as you may have. Revoke one first.',
   ]),

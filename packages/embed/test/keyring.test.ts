@@ -58,6 +58,36 @@ test('a client that only throws tenant_changed is asked once more, and what it s
   assert.deepEqual([keyring.shown().trouble?.code, keyring.shown().isLoading], ['tenant_changed', false])
 })
 
+test('a change that an outdated list has offered loads it once, whatever that load finds', async () => {
+  let loads = 0
+  let code = 'key_not_active'
+  const refuse = async () => {
+    throw new EmbedError(code, 'The test refuses.')
+  }
+  const keyring = createKeyring(
+    {
+      async session() {
+        loads += 1
+        if (loads === 3) await refuse()
+        return { tenant: { suspended: loads > 1 }, can: { read: false } }
+      },
+      disable: refuse,
+    },
+    () => {},
+  )
+  await keyring.load()
+  await assert.rejects(keyring.pause({ id: 'a' }), { code })
+  // Before the change fails, so that its dialog can say why.
+  assert.deepEqual([loads, keyring.shown().session.tenant.suspended], [2, true])
+  code = 'insufficient_scope'
+  await assert.rejects(keyring.pause({ id: 'a' }), { code })
+  await new Promise(setImmediate)
+  assert.deepEqual([loads, keyring.shown().trouble?.code], [3, code])
+  code = 'key_limit_reached'
+  await assert.rejects(keyring.pause({ id: 'a' }), { code })
+  assert.equal(loads, 3)
+})
+
 test('a client that its page has closed leaves no list loading, and raises no event', async () => {
   const events: string[] = []
   const keyring = createKeyring(

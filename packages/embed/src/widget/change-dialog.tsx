@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { type EmbedError, isEmbedError } from '../client/embed-error.ts'
+import type { EmbedKey } from '../types.ts'
 import type { At } from './at.ts'
 import { Dialog } from './dialog.tsx'
 import { Refused } from './trouble.tsx'
@@ -8,6 +9,8 @@ import { isMarked } from './use-faults.tsx'
 
 interface ChangeDialogProps {
   readonly at: At
+  /** The key that is changed. */
+  readonly of?: EmbedKey
   readonly title: ComponentChildren
   /** The text of the button that makes the change. */
   readonly action: ComponentChildren
@@ -23,7 +26,7 @@ interface ChangeDialogProps {
  * A form for one change at a time. A failure is shown in the form; the fields stay as they are. The form stays open until the
  * change is answered: a late answer would close the next dialog, which may show a key that is shown only once.
  */
-export function ChangeDialog({ at, title, action, kind, make, onClose, children }: ChangeDialogProps) {
+export function ChangeDialog({ at, of, title, action, kind, make, onClose, children }: ChangeDialogProps) {
   const [trouble, setTrouble] = useState<EmbedError | null>(null)
   const [isBusy, setBusy] = useState(false)
   const isRunning = useRef(false)
@@ -51,7 +54,7 @@ export function ChangeDialog({ at, title, action, kind, make, onClose, children 
     <Dialog title={title} onClose={close}>
       <form onSubmit={submit}>
         {children}
-        {trouble === null || isMarked(trouble) ? null : <Refused at={at} trouble={trouble} />}
+        {trouble === null || isMarked(trouble) ? null : <Refused at={at} of={of} trouble={trouble} />}
         <div class="foot">
           <button type="button" part="button" aria-disabled={isBusy} onClick={close}>
             {at.words.text('cancel')}

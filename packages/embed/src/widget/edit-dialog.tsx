@@ -34,7 +34,9 @@ export function EditDialog({ at, of: key, canRestrict, onClose, onDone }: EditDi
   const make = async () => {
     const changes = {
       ...(name !== oldName && { name: name.trim() || null }),
-      ...(networks !== oldNetworks && { allowed_cidrs: networks.trim() === '' ? null : rangesOf(networks) }),
+      // A field that a newer session has taken away is not sent.
+      ...(canRestrict &&
+        networks !== oldNetworks && { allowed_cidrs: networks.trim() === '' ? null : rangesOf(networks) }),
       // At the end of that day in the person's time zone.
       ...(end !== oldEnd && { expires_at: new Date(`${end}T23:59:59.999`).toISOString() }),
     }
@@ -45,6 +47,7 @@ export function EditDialog({ at, of: key, canRestrict, onClose, onDone }: EditDi
   return (
     <ChangeDialog
       at={at}
+      of={key}
       title={withName('editNamed', key, words)}
       action={words.text('save')}
       kind="primary"

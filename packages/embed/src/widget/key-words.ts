@@ -1,4 +1,4 @@
-import type { EmbedKey } from '../types.ts'
+import type { EmbedKey, EmbedSession } from '../types.ts'
 import type { At } from './at.ts'
 import type { Words } from './words/words.ts'
 
@@ -27,12 +27,21 @@ export function lifeOf(key: EmbedKey, { words, keyring, hasDates }: At): string[
   return lines
 }
 
+/** Beside a newer process that lists the keys, an older one may have sent the session. */
+export const vendorOf = (session: EmbedSession | null): string => session?.vendor?.name ?? ''
+
 /** Who has paused a key; null for one that works. A service that is older than the widget pauses none. */
 export function pausedBy({ disabled_at, disabled_by }: EmbedKey, { words, keyring }: At): string | null {
   if (!disabled_at) return null
-  // Beside a newer process that lists the key, an older one may have sent the session.
-  const vendor = keyring.shown().session?.vendor?.name ?? ''
-  return disabled_by === 'tenant' ? words.text('pausedByYou') : words.text('pausedBy', { vendor })
+  const vendor = vendorOf(keyring.shown().session)
+  return words.text(disabled_by === 'tenant' ? 'pausedByYou' : 'pausedBy', { vendor })
+}
+
+/** Why the service does not change a key that is not active, as the list has it since. */
+export function inactiveBy(id: string | undefined, at: At): string {
+  const key = at.keyring.shown().keys?.find(one => one.id === id)
+  const paused = key && !hasEnded(key, at.keyring.now()) ? pausedBy(key, at) : null
+  return paused ?? at.words.text('notActive')
 }
 
 /** Until when the old key of a rotation works. */

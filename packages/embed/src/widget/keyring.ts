@@ -49,6 +49,8 @@ export interface Keyring {
 }
 
 const listMax = 100
+/** A change with this refusal was offered by a list or a session that is no longer true. */
+const outdated: readonly EmbedError['code'][] = ['key_not_active', 'not_found', 'insufficient_scope']
 const oldMs = 60_000
 
 const nothing = { session: null, keys: null, hasMore: false, trouble: null, isLoading: true }
@@ -206,7 +208,7 @@ class TenantKeyring implements Keyring {
     return changed
   }
 
-  /** @throws what the call throws, after it is reported. */
+  /** @throws what the call throws, after it is reported, and after one load where it shows that the list is outdated. */
   async #change<T>(call: () => Promise<T>): Promise<T> {
     const { tenants } = this.#shown
     try {
@@ -215,6 +217,8 @@ class TenantKeyring implements Keyring {
     } catch (error) {
       const trouble = this.#report(error)
       if (trouble.code === 'tenant_changed' && tenants === this.#shown.tenants) this.onTokenChange('tenant')
+      // First what is true now: then it is also said why the change was refused.
+      if (outdated.includes(trouble.code)) await this.load()
       throw trouble
     }
     throw changed()

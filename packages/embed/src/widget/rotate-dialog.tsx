@@ -33,6 +33,7 @@ export function RotateDialog({ at, of: key, onClose, onMade }: RotateDialogProps
   return (
     <ChangeDialog
       at={at}
+      of={key}
       title={withName('rotateNamed', key, words)}
       action={words.text('rotate')}
       kind="primary"

@@ -18,6 +18,7 @@ export function SettleDialog({ at, of: key, change, onClose, onDone }: SettleDia
   return (
     <ChangeDialog
       at={at}
+      of={key}
       title={withName(change === 'revoke' ? 'revokeAsk' : `${change}Named`, key, words)}
       action={withName(`${change}Named`, key, words)}
       kind={change === 'revoke' ? 'danger' : 'primary'}

@@ -1,4 +1,5 @@
 import type { EmbedSession } from '../types.ts'
+import { vendorOf } from './key-words.ts'
 import type { Words } from './words/words.ts'
 
 interface StandingProps {
@@ -8,14 +9,15 @@ interface StandingProps {
 }
 
 /** What holds for all keys: that the vendor refuses them, and from where they work. */
-export function Standing({ words, session: { tenant, vendor, can }, onRestrict }: StandingProps) {
+export function Standing({ words, session, onRestrict }: StandingProps) {
+  const { tenant, can } = session
   // A service that is older than the widget sends no networks.
   const networks = tenant.allowed_cidrs ?? []
   return (
     <>
       {tenant.suspended && (
         <p class="suspended" part="suspended" role="status">
-          {words.text('suspended', { vendor: vendor?.name ?? '' })}
+          {words.text('suspended', { vendor: vendorOf(session) })}
         </p>
       )}
       {(networks.length > 0 || can.tenant_network) && (

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { EmbedError } from '../client/embed-error.ts'
+import type { EmbedKey } from '../types.ts'
 import type { At } from './at.ts'
 import { hear } from './hear.ts'
+import { inactiveBy, vendorOf } from './key-words.ts'
 import type { Words } from './words/words.ts'
 
 /** How long to wait where the service does not say, in seconds. */
@@ -12,18 +14,26 @@ const waitS = 10
 export function Refused({
   at,
   trouble,
+  of,
   children,
 }: {
   at: At
   trouble: EmbedError
+  /** The key of the change. */
+  of?: EmbedKey | undefined
   children?: ComponentChildren
 }) {
   const { words } = at
   const { code, requestId, isOutcomeUnknown, retryAfterS } = trouble
-  const name = nameOf(code)
+  const { session, trouble: ofLoad } = at.keyring.shown()
+  // A load that is not allowed is a mistake of the vendor's, who needs the reference.
+  const isTaken = code === 'insufficient_scope' && trouble !== ofLoad
+  const name = isTaken ? (session?.tenant.suspended ? 'suspended' : 'notAllowed') : nameOf(code)
   return (
     <div class="trouble" part="trouble" role="alert">
-      <strong>{words.text(name)}</strong>
+      <strong>
+        {name === 'notActive' ? inactiveBy(of?.id, at) : words.text(name, { vendor: vendorOf(session) })}
+      </strong>
       {isOutcomeUnknown ? <p>{words.text('lost')}</p> : null}
       {children ?? (retryAfterS === null ? null : <Wait at={at} left={retryAfterS} />)}
       {name === 'failed' && requestId !== null ? (

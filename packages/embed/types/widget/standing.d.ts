@@ -6,5 +6,5 @@ interface StandingProps {
     readonly onRestrict: () => void;
 }
 /** What holds for all keys: that the vendor refuses them, and from where they work. */
-export declare function Standing({ words, session: { tenant, vendor, can }, onRestrict }: StandingProps): import("preact").JSX.Element;
+export declare function Standing({ words, session, onRestrict }: StandingProps): import("preact").JSX.Element;
 export {};

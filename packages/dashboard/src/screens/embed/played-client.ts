@@ -43,13 +43,13 @@ class PlayedClient implements EmbedClient {
   #hasListed = false
 
   constructor(played: Played) {
-    const { keys, fails } = played.state
+    const { keys, fails, elsewhere } = played.state
     this.#played = played
     this.#make = createKeyMaker(played.env)
     this.#keys = firstKeys(keys, this.#make)
     this.#keysMax = keys === 'most' ? this.#keys.length : Number.POSITIVE_INFINITY
     const isChange = fails?.of === 'create' || fails?.of === 'rotate'
-    this.#failuresLeft = isChange ? 1 : Number.POSITIVE_INFINITY
+    this.#failuresLeft = isChange && elsewhere === undefined ? 1 : Number.POSITIVE_INFINITY
   }
 
   async session(): Promise<EmbedSession> {
@@ -105,6 +105,9 @@ class PlayedClient implements EmbedClient {
   }
 
   async rotate(id: string, { overlap_hours = 24 }: RotateBody = {}): Promise<RotatedEmbedKey> {
+    const { elsewhere } = this.#played.state
+    if (elsewhere === 'revoke') await this.revoke(id)
+    if (elsewhere === 'pause') await this.update(id, { disabled_at: inHours(0), disabled_by: 'vendor' })
     this.#failIfPlayed('rotate')
     const { name, scopes } = this.#find(id)
     const key = this.#make({ name: name ?? undefined, scopes }, 0, { rotated_from: id })

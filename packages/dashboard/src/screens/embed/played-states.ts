@@ -33,6 +33,8 @@ export interface PlayedState {
   /** Whether the project has a list of scopes. */
   readonly knowsScopes?: true
   readonly fails?: PlayedFailure
+  /** What you do with the key while its dialog is open. */
+  readonly elsewhere?: 'pause' | 'revoke'
   /** What a customer has opened. */
   readonly opens?: PlayedDialog
   /** Whether the page has asked for the list again. */
@@ -246,8 +248,18 @@ export const playedStates = [
     value: 'form-gone',
     group: forms,
     label: 'Key revoked elsewhere',
-    says: 'You, or another person of this customer, revoked the key while the dialog was open.',
+    says: 'You, or another person of this customer, revoked the key while the dialog was open. The list is read again.',
     fails: { of: 'rotate', code: 'key_not_active', facts: { status: 409 } },
+    elsewhere: 'revoke',
+    opens: 'refused-rotate',
+  },
+  {
+    value: 'form-paused',
+    group: forms,
+    label: 'Key paused elsewhere',
+    says: 'You paused the key while the dialog was open. The list is read again, and offers no way to resume it.',
+    fails: { of: 'rotate', code: 'key_not_active', facts: { status: 409 } },
+    elsewhere: 'pause',
     opens: 'refused-rotate',
   },
 ] as const satisfies readonly PlayedState[]

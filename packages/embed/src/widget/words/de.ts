@@ -78,4 +78,5 @@ export const de: Catalogue = {
   lost: 'Die Antwort ging verloren. Prüfen Sie zuerst die Liste.',
   keyLimit: 'Mehr Schlüssel gehen nicht. Widerrufen Sie zuerst einen.',
   notActive: 'Dieser Schlüssel gilt nicht mehr.',
+  notAllowed: 'Das dürfen Sie nicht mehr.',
 }

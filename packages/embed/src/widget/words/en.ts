@@ -76,6 +76,7 @@ export const en = {
   lost: 'The answer was lost. Look in the list first.',
   keyLimit: 'You have as many keys as you may have. Revoke one first.',
   notActive: 'This key no longer works.',
+  notAllowed: 'You may no longer do this.',
 } as const
 
 export type MessageName = keyof typeof en

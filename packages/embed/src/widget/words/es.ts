@@ -78,4 +78,5 @@ export const es: Catalogue = {
   lost: 'La respuesta se perdió. Compruebe primero la lista.',
   keyLimit: 'Tiene el máximo de claves. Revoque una primero.',
   notActive: 'Esta clave ya no funciona.',
+  notAllowed: 'Ya no puede hacer esto.',
 }

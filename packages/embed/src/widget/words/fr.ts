@@ -77,4 +77,5 @@ export const fr: Catalogue = {
   lost: 'La réponse s’est perdue. Vérifiez d’abord la liste.',
   keyLimit: 'Nombre maximal atteint. Révoquez d’abord une clé.',
   notActive: 'Cette clé ne fonctionne plus.',
+  notAllowed: 'Vous ne pouvez plus le faire.',
 }

@@ -77,4 +77,5 @@ export const ja: Catalogue = {
   lost: '応答が失われました。先に一覧をご確認ください。',
   keyLimit: 'キーの数が上限に達しています。先に一つ取り消してください。',
   notActive: 'このキーはもう使えません。',
+  notAllowed: 'この操作はもうできません。',
 }

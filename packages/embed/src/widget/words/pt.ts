@@ -78,4 +78,5 @@ export const pt: Catalogue = {
   lost: 'A resposta se perdeu. Verifique primeiro a lista.',
   keyLimit: 'Você tem o número máximo de chaves. Revogue uma primeiro.',
   notActive: 'Esta chave não funciona mais.',
+  notAllowed: 'Você não pode mais fazer isso.',
 }

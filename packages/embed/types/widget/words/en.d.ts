@@ -76,5 +76,6 @@ export declare const en: {
     readonly lost: 'The answer was lost. Look in the list first.';
     readonly keyLimit: 'You have as many keys as you may have. Revoke one first.';
     readonly notActive: 'This key no longer works.';
+    readonly notAllowed: 'You may no longer do this.';
 };
 export type MessageName = keyof typeof en;
