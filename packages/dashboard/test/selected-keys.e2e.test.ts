@@ -50,6 +50,39 @@ test('a person selects rows by mouse and keyboard, pauses them, and resumes them
   await visit.leave()
 })
 
+test('a pause of more keys than one batch is taken back, and followed to its end', async () => {
+  const { vendor, person } = await makeOne()
+  await insertKeys(harness, vendor, 227)
+  const visit = await stage.visit('/app/keys', { as: person })
+  await box(visit, 'Select all rows').click()
+  await visit.press('Select all 227 that match')
+  await visit.press('Pause')
+  await inDialog(visit, 'Pause 227 keys').click()
+  await visit.page.getByRole('dialog').getByText('227 keys are paused.', { exact: true }).waitFor()
+  await inDialog(visit, 'Done').click()
+  const states = visit.page.getByRole('region', { name: 'Keys' }).locator('tbody')
+  await states.getByText('Paused').nth(49).waitFor()
+  const looked = Promise.withResolvers<void>()
+  // As if somebody revoked two of them meanwhile.
+  await visit.page.route('**/v1/keys/bulk/*', async route => {
+    await looked.promise
+    const answer = await route.fetch()
+    const operation = await answer.json()
+    if (operation.status === 'running') return route.fulfill({ response: answer })
+    return route.fulfill({ response: answer, json: { ...operation, done: 225, failed: 2 } })
+  })
+  await visit.press('Resume them')
+  await visit.text('227 keys are being resumed.')
+  await visit.look('keys-resuming')
+  looked.resolve()
+  await visit.text('225 keys are resumed. 2 keys could not be.')
+  await visit.look('keys-resumed')
+  await states.getByText('Active').nth(49).waitFor()
+  assert.equal(await states.getByText('Paused').count(), 0)
+  assert.deepEqual(await stateOf(vendor.workspaceId), { paused: 0, revoked: 0 })
+  await visit.leave()
+})
+
 test('what somebody else has paused stays so when a pause of selected rows is taken back', async () => {
   const { vendor, person } = await makeOne()
   for (const name of ['One', 'Two', 'Three']) await issueKey(harness, vendor, { name })
@@ -83,6 +116,8 @@ test('a pause by hygiene, which leaves out paused keys, offers no way back that 
   await visit.press('Pause')
   await inDialog(visit, 'Pause 60 keys').click()
   await visit.page.getByRole('dialog').getByText('60 keys are paused.', { exact: true }).waitFor()
+  await visit.text('To resume any of them, filter Keys by Paused.')
+  await visit.look('keys-paused-for-good')
   await inDialog(visit, 'Done').click()
   assert.equal((await stateOf(vendor.workspaceId)).paused, 60)
   assert.equal(await visit.page.getByRole('button', { name: 'Resume them' }).count(), 0)

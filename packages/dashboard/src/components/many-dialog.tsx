@@ -118,10 +118,14 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
         <ManyProgress
           of={begun}
           onDone={operation => {
+            setBegun(operation)
             refresh()
             offerUndo(operation, before)
           }}
         />
+        {action === 'disable' && before && begun.status === 'done' && !canResume(of, before) ? (
+          <p>To resume any of them, filter Keys by Paused.</p>
+        ) : null}
         <Group justify="flex-end">
           <Button variant="default" data-autofocus onClick={onClose}>
             Done

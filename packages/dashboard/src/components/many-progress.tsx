@@ -8,7 +8,8 @@ import classes from './many-progress.module.css'
 import { failureWords, sayDone, sayProgress } from './many-words.ts'
 import { Trouble } from './trouble.tsx'
 
-const askedMs = 1_000
+/** How often a page asks how far a change of many keys has come. */
+export const askedMs = 1_000
 
 interface ManyProgressProps {
   readonly of: BulkOperation

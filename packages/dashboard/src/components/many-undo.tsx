@@ -2,8 +2,11 @@ import type { BulkOperation } from '@keyrail/contract/vendor/bulk'
 import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import type { QueryClient } from '@tanstack/react-query'
-import { enableKeys, getKey } from '../api/keys.ts'
+import { ApiError } from '../api/api-error.ts'
+import { enableKeys, getBulk, getKey } from '../api/keys.ts'
+import { counted, countedAre } from './figures.ts'
 import type { Many } from './many-dialog.tsx'
+import { askedMs } from './many-progress.tsx'
 import { sayDone } from './many-words.ts'
 import { textOf } from './trouble.tsx'
 import type { useOnce } from './use-once.ts'
@@ -50,6 +53,41 @@ async function pausedBy(
     .map(({ id }) => id)
 }
 
+/** A change of many keys after its last batch. It goes on while the service cannot be asked, so the page asks on. */
+async function finished(operation: BulkOperation): Promise<BulkOperation> {
+  let now = operation
+  let waitMs = askedMs
+  while (now.status === 'running') {
+    await new Promise(resolve => setTimeout(resolve, waitMs))
+    waitMs = askedMs
+    now = await getBulk({ id: now.id }).catch(error => {
+      if (!(error instanceof ApiError && error.isTemporary)) throw error
+      waitMs = Math.max(askedMs, (error.retryAfterSeconds ?? 0) * 1_000)
+      return now
+    })
+  }
+  return now
+}
+
+/** Says in a corner that keys are being resumed, and after the last batch how many are. */
+async function followResume(begun: BulkOperation, readAgain: () => Promise<void>): Promise<void> {
+  const id = notifications.show({
+    message: `${countedAre(begun.matched, 'key')} being resumed.`,
+    loading: true,
+    autoClose: false,
+  })
+  if (begun.status === 'running') void readAgain()
+  try {
+    const { done, failed } = await finished(begun)
+    const rest = failed === 0 ? '' : ` ${counted(failed, 'key')} could not be.`
+    const message = sayDone('enable', done) + rest
+    notifications.update({ id, message, loading: false, autoClose: failed === 0 || shownMs })
+  } catch (error) {
+    notifications.hide(id)
+    throw error
+  }
+}
+
 /** Says in a corner that keys are paused, and offers to resume them. If others have changed some since, the service refuses a filter. */
 export function offerToResume(
   client: QueryClient,
@@ -59,6 +97,10 @@ export function offerToResume(
   before: PausedBefore,
 ): void {
   const { done: count } = operation
+  const readAgain = async () => {
+    await client.invalidateQueries({ queryKey: ['keys'] })
+    await client.invalidateQueries({ queryKey: ['audit_logs'] })
+  }
   const resume = async () => {
     notifications.hide(id)
     try {
@@ -68,13 +110,11 @@ export function offerToResume(
         return
       }
       const body = filter === undefined ? { ids: named } : { filter, expect: count }
-      const { done } = await once(enableKeys, body, () => ({ body }))
-      notifications.show({ message: done === 0 ? 'The keys are being resumed.' : sayDone('enable', done) })
+      await followResume(await once(enableKeys, body, () => ({ body })), readAgain)
     } catch (error) {
       notifications.show({ color: 'red', title: 'That did not work', message: textOf(error) })
     }
-    await client.invalidateQueries({ queryKey: ['keys'] })
-    await client.invalidateQueries({ queryKey: ['audit_logs'] })
+    await readAgain()
   }
   const id = notifications.show({
     autoClose: shownMs,
