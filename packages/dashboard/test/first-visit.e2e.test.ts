@@ -46,6 +46,32 @@ test('a new person makes an account and a workspace, and sees its secret key onc
   await next.leave()
 })
 
+test('a new account leads to the page that was asked for, the first one too', async () => {
+  const empty = await openStage()
+  for (const name of ['ann', 'bob']) {
+    const visit = await empty.visit('/app/workspaces/adopt')
+    if (name === 'ann') {
+      await visit.heading('Create the first account')
+      await visit.page.getByRole('link', { name: 'You have an account? Sign in' }).click()
+    }
+    await visit.heading('Sign in')
+    await visit.page.getByRole('link', { name: 'No account yet? Create one' }).click()
+    await visit.fill('E-mail address', `${name}@example.com`)
+    await visit.fill('Password', 'a long enough word')
+    await visit.press('Create account')
+    await visit.heading('Open a workspace by its secret key')
+    assert.match(visit.page.url(), /\/app\/workspaces\/adopt$/)
+    await visit.leave()
+  }
+  const astray = await empty.visit('/app/sign-up?to=//other.example')
+  await astray.page.getByRole('link', { name: 'You have an account? Sign in' }).click()
+  await astray.fill('E-mail address', 'ann@example.com')
+  await astray.fill('Password', 'a long enough word')
+  await astray.press('Sign in')
+  await astray.heading('Create your workspace')
+  await astray.leave()
+})
+
 test('where accounts are for the invited, or for no one, the first page says so', async () => {
   const invited = await openStage({ signUp: 'invited' })
   const visit = await invited.visit('/app/')

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { returnTo } from '../src/screens/people/return-to.ts'
 
-test('a sign-in leads to places of the dashboard', () => {
+test('a sign-in or a new account leads to places of the dashboard', () => {
   for (const to of ['/', '/keys', '/keys?env=test&q=a%20b', '/keys/1#usage', '/audit?at=12:30', '/tenants/ä'])
     assert.deepEqual(returnTo({ to }), { to })
 })
 
-test('a sign-in leads to no other host, to no scheme, and past no sign that browsers drop', () => {
+test('neither leads to another host, to a scheme, or past a sign that browsers drop', () => {
   const foreign = [
     '//evil.example',
     '///evil.example',
@@ -30,6 +30,6 @@ test('a sign-in leads to no other host, to no scheme, and past no sign that brow
     '@evil.example',
     '',
   ]
-  for (const to of foreign) assert.deepEqual(returnTo({ to }), {}, JSON.stringify(to))
-  for (const to of [undefined, null, 7, ['/keys'], {}]) assert.deepEqual(returnTo({ to }), {})
+  for (const to of foreign) assert.deepEqual(returnTo({ to }), { to: undefined }, JSON.stringify(to))
+  for (const to of [undefined, null, 7, ['/keys'], {}]) assert.deepEqual(returnTo({ to }), { to: undefined })
 })

@@ -2,9 +2,8 @@ import type { Env } from '@keyrail/contract/shared'
 import { createRoute, lazyRouteComponent, redirect, retainSearchParams } from '@tanstack/react-router'
 import { ShellFailed } from '../components/page-states.tsx'
 import { rootRoute } from '../root-route.tsx'
-import { signUpMode } from '../service-facts.ts'
 import { meQuery } from '../session/me.ts'
-import { currentToken } from '../session/token.ts'
+import { needSession } from '../session/need-session.ts'
 import { acts } from './acts.ts'
 import { ShellPending } from './shell-pending.tsx'
 
@@ -27,8 +26,7 @@ export const shellRoute = createRoute({
   }),
   search: { middlewares: [retainSearchParams(['env'])] },
   async beforeLoad({ context, location }) {
-    if (currentToken() === null && signUpMode === 'first') throw redirect({ to: '/sign-up' })
-    if (currentToken() === null) throw redirect({ to: '/sign-in', search: { to: location.href } })
+    needSession(location)
     const me = await context.client.ensureQueryData(meQuery)
     if (me.workspaces.some(({ unproven }) => unproven)) throw redirect({ to: '/workspaces' })
     if (me.workspace_id === null)

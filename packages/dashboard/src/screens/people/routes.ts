@@ -14,6 +14,7 @@ export const peopleRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/sign-up',
+    validateSearch: returnTo,
     component: lazyRouteComponent(() => import('./sign-up.tsx'), 'SignUp'),
   }),
   createRoute({

@@ -10,7 +10,7 @@ const toSignUp =
 const route = getRouteApi('/sign-in')
 
 export function SignIn() {
-  const { to = '/' } = route.useSearch()
+  const search = route.useSearch()
   const router = useRouter()
   return (
     <DoorFrame
@@ -22,12 +22,14 @@ export function SignIn() {
             Forgot your password?
           </Anchor>
           {signUpMode === 'closed' ? null : (
-            <Anchor renderRoot={props => <Link to="/sign-up" {...props} />}>{toSignUp}</Anchor>
+            <Anchor renderRoot={props => <Link to="/sign-up" search={search} {...props} />}>
+              {toSignUp}
+            </Anchor>
           )}
         </>
       }
     >
-      <SignInForm onSignedIn={() => router.navigate({ to, replace: true })} />
+      <SignInForm onSignedIn={() => router.navigate({ to: search.to ?? '/', replace: true })} />
     </DoorFrame>
   )
 }

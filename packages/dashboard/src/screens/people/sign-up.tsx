@@ -1,5 +1,5 @@
 import { Anchor } from '@mantine/core'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import { DoorFrame } from '../../components/door-frame.tsx'
 import { signUpMode } from '../../service-facts.ts'
 import { SignUpForm } from './sign-up-form.tsx'
@@ -12,19 +12,27 @@ const leads = {
   closed: 'This installation takes no new accounts. Ask the people who run it.',
 }
 
-/** The first visit: an account, then its workspace. */
+const route = getRouteApi('/sign-up')
+
+/** The first visit: an account, then the page that was asked for, or a workspace. */
 export function SignUp() {
-  const navigate = useNavigate()
+  const search = route.useSearch()
+  const router = useRouter()
   return (
     <DoorFrame
       title={signUpMode === 'first' ? 'Create the first account' : 'Create your account'}
       lead={leads[signUpMode]}
       aside={
-        <Anchor renderRoot={props => <Link to="/sign-in" {...props} />}>You have an account? Sign in</Anchor>
+        <Anchor renderRoot={props => <Link to="/sign-in" search={search} {...props} />}>
+          You have an account? Sign in
+        </Anchor>
       }
     >
       {signUpMode === 'closed' ? null : (
-        <SignUpForm action="Create account" onSignedIn={() => navigate({ to: '/', replace: true })} />
+        <SignUpForm
+          action="Create account"
+          onSignedIn={() => router.navigate({ to: search.to ?? '/', replace: true })}
+        />
       )}
     </DoorFrame>
   )

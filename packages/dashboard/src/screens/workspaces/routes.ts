@@ -1,11 +1,9 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { rootRoute } from '../../root-route.tsx'
-import { currentToken } from '../../session/token.ts'
+import { needSession } from '../../session/need-session.ts'
 
 /** Pages of a signed-in person outside of any workspace. */
-const signedIn = ({ location }: { location: { href: string } }) => {
-  if (currentToken() === null) throw redirect({ to: '/sign-in', search: { to: location.href } })
-}
+const signedIn = ({ location }: { location: { href: string } }) => needSession(location)
 
 export const workspacesRoutes = [
   createRoute({
