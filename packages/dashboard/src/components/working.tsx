@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import type { ReactNode } from 'react'
+import type { ReactNode, Ref } from 'react'
 import classes from './working.module.css'
 
 interface PanelProps {
@@ -19,11 +19,13 @@ interface StoppedProps {
   /** "Paused". */
   readonly state: string
   readonly children: ReactNode
+  /** For whoever brings the focus here. */
+  readonly ref?: Ref<HTMLDivElement>
 }
 
 /** What a page of a thing begins with that nodes refuse, and that can be given back. */
-export const Stopped = ({ state, children }: StoppedProps) => (
-  <div className={classes.stopped} role="status">
+export const Stopped = ({ state, children, ref }: StoppedProps) => (
+  <div className={classes.stopped} role="status" ref={ref} tabIndex={-1}>
     <p className={classes.text}>
       <strong>{state}.</strong> {children}
     </p>

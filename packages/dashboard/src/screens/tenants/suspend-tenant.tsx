@@ -1,7 +1,7 @@
 import type { Propagation } from '@keyrail/contract/vendor/keys'
 import { Modal, Stack } from '@mantine/core'
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, type RefObject, useState } from 'react'
 import { getTenant, resumeTenant, suspendTenant } from '../../api/tenants.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { DialogForm } from '../../components/form-frames.tsx'
@@ -18,16 +18,29 @@ const readAgain = (client: QueryClient) =>
     client.invalidateQueries({ queryKey: ['audit_logs'] }),
   ])
 
-export const SuspendDialog = ({ of: tenant, isOpen, onClose }: TenantDialogProps) => (
-  <Modal
-    opened={isOpen}
-    onClose={onClose}
-    title={tenant.suspended_at ? `${nameOf(tenant)} is suspended` : `Suspend ${nameOf(tenant)}`}
-    closeButtonProps={{ 'aria-label': 'Close' }}
-  >
-    <SuspendForm of={tenant} onClose={onClose} />
-  </Modal>
-)
+interface SuspendDialogProps extends TenantDialogProps {
+  /** What gets the focus, and comes into view, once the tenant is suspended. */
+  readonly notice?: RefObject<HTMLElement | null>
+}
+
+export function SuspendDialog({ of: tenant, isOpen, onClose, notice }: SuspendDialogProps) {
+  const isSuspended = Boolean(tenant.suspended_at)
+  const close = () => {
+    onClose()
+    if (isSuspended) notice?.current?.focus()
+  }
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={close}
+      returnFocus={notice === undefined || !isSuspended}
+      title={isSuspended ? `${nameOf(tenant)} is suspended` : `Suspend ${nameOf(tenant)}`}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <SuspendForm of={tenant} onClose={close} />
+    </Modal>
+  )
+}
 
 type FormProps = Omit<TenantDialogProps, 'isOpen'>
 

@@ -2,7 +2,7 @@ import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { Button, Group, Skeleton } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type RefObject, useRef, useState } from 'react'
 import { getTenant, updateTenant } from '../../api/tenants.ts'
 import { UsageDays, UsageTotal } from '../../components/daily-usage.tsx'
 import { DeleteProtection } from '../../components/delete-protection.tsx'
@@ -59,10 +59,13 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
     updated_at,
   } = tenant
   const requests = { of: { tenant_id: id }, env: useEnv() }
+  const notice = useRef<HTMLDivElement>(null)
   return (
     <>
       {!suspended_at ? null : (
-        <Stopped state="Suspended">Your nodes refuse every key of this tenant, live and test.</Stopped>
+        <Stopped state="Suspended" ref={notice}>
+          Your nodes refuse every key of this tenant, live and test.
+        </Stopped>
       )}
       <Section title="Facts">
         <Facts
@@ -108,7 +111,7 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
             title={suspended_at ? 'Resume' : 'Suspend'}
             lead="A suspended tenant keeps its keys as they are, and your nodes refuse them."
           >
-            <Suspension tenant={tenant} />
+            <Suspension tenant={tenant} notice={notice} />
           </Section>
           <Section title="Delete">
             <DeleteTenant tenant={tenant} />
@@ -158,7 +161,7 @@ function EndSessions({ tenant }: { tenant: Tenant }) {
   )
 }
 
-function Suspension({ tenant }: { tenant: Tenant }) {
+function Suspension({ tenant, notice }: { tenant: Tenant; notice: RefObject<HTMLDivElement | null> }) {
   const [act, setAct] = useAct<TenantAct>()
   const close = () => setAct(null)
   return (
@@ -172,7 +175,7 @@ function Suspension({ tenant }: { tenant: Tenant }) {
           Suspend tenant
         </Button>
       )}
-      <SuspendDialog of={tenant} isOpen={act === 'suspend'} onClose={close} />
+      <SuspendDialog of={tenant} isOpen={act === 'suspend'} onClose={close} notice={notice} />
       <ResumeDialog of={tenant} isOpen={act === 'resume-tenant'} onClose={close} />
     </>
   )
