@@ -12,6 +12,8 @@ export interface Named {
   readonly name: string
   /** The vendor's own id of a tenant. */
   readonly yourId?: string
+  /** Whether all keys of a tenant are refused. */
+  readonly isSuspended?: boolean
 }
 
 type ReadNames = (ids: readonly string[], options?: { signal?: AbortSignal }) => Promise<readonly Named[]>
@@ -21,7 +23,13 @@ const reads: Record<Noun, ReadNames> = {
   projects: async (ids, options) => (await listProjects({ query: { ids: [...ids], limit } }, options)).data,
   tenants: async (ids, options) => {
     const { data } = await listTenants({ query: { ids: [...ids], limit } }, options)
-    return data.map(({ id, name, external_id }) => ({ id, name: name ?? external_id, yourId: external_id }))
+    return data.map(({ id, name, external_id, suspended_at }) => ({
+      id,
+      name: name ?? external_id,
+      yourId: external_id,
+      // A service that is older than the page sends no `suspended_at`.
+      isSuspended: Boolean(suspended_at),
+    }))
   },
 }
 
@@ -36,9 +44,4 @@ export async function readNamed(
     for (const each of await reads[noun](ids.slice(at, at + namesMost), options)) found.set(each.id, each)
   }
   return found
-}
-
-/** Reads the names of the projects or tenants with these ids. The answer lacks those that no longer exist. */
-export async function readNames(...asked: Parameters<typeof readNamed>): Promise<Map<string, string>> {
-  return new Map(Array.from(await readNamed(...asked), ([id, { name }]) => [id, name]))
 }

@@ -1,5 +1,5 @@
 import { useQueries } from '@tanstack/react-query'
-import { type Noun, namesMost, readNames } from '../api/names.ts'
+import { type Named, type Noun, namesMost, readNamed } from '../api/names.ts'
 import { shownWorkspaceId } from '../session/workspace.ts'
 
 const freshMs = 60_000
@@ -12,6 +12,20 @@ const collectMs = 10
  * @returns the name; the id when nothing has it any more; "…" until the service has answered
  */
 export function useNames(noun: Noun, ids: readonly string[]): (id: string) => string {
+  const answerOf = useNamed(noun, ids)
+  return id => {
+    const answer = answerOf(id)
+    return answer?.data?.name ?? (answer?.isPending && answer.fetchStatus === 'fetching' ? '…' : id)
+  }
+}
+
+/** Of tenants by their ids, those whose keys are all refused at present. Read together with their names. */
+export function useSuspended(ids: readonly string[]): (id: string) => boolean {
+  const answerOf = useNamed('tenants', ids)
+  return id => answerOf(id)?.data?.isSuspended === true
+}
+
+function useNamed(noun: Noun, ids: readonly string[]) {
   const unique = [...new Set(ids)]
   const answers = useQueries({
     queries: unique.map(id => ({
@@ -20,34 +34,31 @@ export function useNames(noun: Noun, ids: readonly string[]): (id: string) => st
       staleTime: freshMs,
     })),
   })
-  const names = new Map(unique.map((id, at) => [id, answers[at]]))
-  return id => {
-    const answer = names.get(id)
-    return answer?.data ?? (answer?.isPending && answer.fetchStatus === 'fetching' ? '…' : id)
-  }
+  const found = new Map(unique.map((id, at) => [id, answers[at]]))
+  return (id: string) => found.get(id)
 }
 
-const batches: Record<Noun, (id: string) => Promise<string>> = {
+const batches: Record<Noun, (id: string) => Promise<Named>> = {
   projects: inBatches('projects'),
   tenants: inBatches('tenants'),
 }
 
-/** Collects the ids that are asked for together, and reads their names at once. */
+/** Collects the ids that are asked for together, and reads what has them at once. */
 function inBatches(noun: Noun) {
-  let next: { ids: Set<string>; names: Promise<Map<string, string>> } | null = null
-  return async (id: string): Promise<string> => {
+  let next: { ids: Set<string>; named: Promise<Map<string, Named>> } | null = null
+  return async (id: string): Promise<Named> => {
     if (next === null || next.ids.size === namesMost) {
       const ids = new Set<string>()
       const batch = {
         ids,
-        names: new Promise(resolve => setTimeout(resolve, collectMs)).then(async () => {
+        named: new Promise(resolve => setTimeout(resolve, collectMs)).then(async () => {
           if (next === batch) next = null
-          return await readNames(noun, [...ids])
+          return await readNamed(noun, [...ids])
         }),
       }
       next = batch
     }
     next.ids.add(id)
-    return (await next.names).get(id) ?? id
+    return (await next.named).get(id) ?? { id, name: id }
   }
 }

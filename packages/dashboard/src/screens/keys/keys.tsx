@@ -12,7 +12,7 @@ import { RowMenu } from '../../components/row-menu.tsx'
 import { useSelection } from '../../components/selection.ts'
 import { TwoLines } from '../../components/two-lines.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
-import { useNames } from '../../components/use-names.ts'
+import { useNames, useSuspended } from '../../components/use-names.ts'
 import { useHasRole } from '../../session/me.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
 import { useCreating } from '../../shell/use-creating.ts'
@@ -63,10 +63,9 @@ export function Keys() {
   })
   const rows = rowsOf(list)
   const selection = useSelection(JSON.stringify([env, q, status, hygiene, project, tenant]))
-  const tenantName = useNames(
-    'tenants',
-    rows.map(key => key.tenant_id),
-  )
+  const tenantIds = rows.map(key => key.tenant_id)
+  const tenantName = useNames('tenants', tenantIds)
+  const isSuspended = useSuspended(tenantIds)
   const projectName = useNames(
     'projects',
     rows.map(key => key.project_id),
@@ -88,7 +87,7 @@ export function Keys() {
         label="Keys"
         list={list}
         idOf={({ id }) => id}
-        columns={columnsOf(tenantName, projectName)}
+        columns={columnsOf(tenantName, projectName, isSuspended)}
         empty={
           <Suspense fallback={null}>
             <NoKeys env={env} isEditor={isEditor} />
@@ -140,6 +139,7 @@ const changeInWords = {
 const columnsOf = (
   tenantName: (id: string) => string,
   projectName: (id: string) => string,
+  isSuspended: (tenantId: string) => boolean,
 ): Column<Key>[] => [
   {
     header: 'Key',
@@ -200,5 +200,14 @@ const columnsOf = (
     cell: key => <RelativeTime at={key.created_at} />,
     sortBy: key => key.created_at,
   },
-  { header: 'Status', cell: key => <KeyStateBadge of={key} />, sortBy: key => stateOf(key) },
+  {
+    header: 'Status',
+    sortBy: key => stateOf(key),
+    cell: key =>
+      isSuspended(key.tenant_id) ? (
+        <TwoLines first={<KeyStateBadge of={key} isSuspended />} second="Tenant suspended" />
+      ) : (
+        <KeyStateBadge of={key} />
+      ),
+  },
 ]
