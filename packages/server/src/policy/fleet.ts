@@ -6,7 +6,8 @@ import { mapListed } from '../platform/paging/listed.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import type { PolicyNeeds } from './needs.ts'
-import { type FleetRow, listFleet, type NodePlace, readOpenHead } from './sql.ts'
+import { type FleetRow, listFleet, type NodePlace } from './nodes-sql.ts'
+import { readOpenHead } from './sql.ts'
 
 /** The nodes of a project, the last seen first. A test credential sees those that hold nothing of live. */
 export async function listNodes(

@@ -2,7 +2,7 @@ import type { Env } from '@keyrail/contract/shared'
 import type { NodesOfKey } from '@keyrail/contract/vendor/explain'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import { iso } from '../platform/time.ts'
-import { nodesOfKey } from './sql.ts'
+import { nodesOfKey } from './nodes-sql.ts'
 
 /** Nodes that are named. */
 const behindMost = 50

@@ -6,7 +6,7 @@ import type { StoreClock } from '../platform/db/failover/store-clock.ts'
 import { requireSame } from '../platform/db/failover/timeline.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { liveMs } from './live.ts'
-import { countNodes, noteAndTimeNodes, noteNodes, recordedSince } from './sql.ts'
+import { countNodes, noteAndTimeNodes, noteNodes, recordedSince } from './nodes-sql.ts'
 import { type NotedNode, UnwrittenNodes } from './unwritten-nodes.ts'
 
 /** What a poll says about its node: it holds `version` of the environments that it sees. */

@@ -1,5 +1,5 @@
 import type { Reading } from '../platform/observe/readings.ts'
-import { countFleets, oldestMissed } from './sql.ts'
+import { countFleets, oldestMissed } from './nodes-sql.ts'
 
 /** The nodes of all projects together. */
 export const nodesReading: Reading = {

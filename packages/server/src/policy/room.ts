@@ -3,7 +3,7 @@
  * `delta.ts` answer polls with `page-body.ts`; `scope.ts` is what a poll sees, `features.ts` what a node understands,
  * `statements.ts` the rows for it, `cause.ts` why a key has ended. `polls.ts` reads credential and head together, `heads.ts` the head alone, `pages.ts`
  * shares what is encoded once. `watch.ts` and `waits.ts` hold polls, `held-places.ts` bounds them. `nodes.ts` keeps what
- * each node acknowledged, `unwritten-nodes.ts` what could not be written, `live.ts` which nodes live, `fleet.ts` lists
+ * each node acknowledged (`nodes-sql.ts`), `unwritten-nodes.ts` what could not be written, `live.ts` which nodes live, `fleet.ts` lists
  * them, `key-nodes.ts` says which lack a key's last change, `propagation.ts` waits for them. `service.ts` opens all of that,
  * `reading.ts` counts nodes, `upkeep.ts` forgets old changes.
  */

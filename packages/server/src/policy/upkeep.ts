@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
-import { findCuts, forgetNodes, raiseFloorTo, removeChanges } from './sql.ts'
+import { forgetNodes } from './nodes-sql.ts'
+import { findCuts, raiseFloorTo, removeChanges } from './sql.ts'
 
 /** Per project. A node that polls from an older version gets a snapshot. */
 const keptChanges = 100_000
