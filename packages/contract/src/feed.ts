@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { cidrsMax } from './networks.ts'
 import { Type } from './schema.ts'
 import {
+  BooleanText,
   Cursor,
   Env,
   ExternalId,
@@ -69,6 +70,11 @@ export const DeltaQuery = Type.Object({
   since: Type.Integer({
     minimum: 0,
     description: 'The version that the node holds. The request acknowledges it.',
+  }),
+  leaving: Type.Optional({
+    ...BooleanText,
+    description:
+      '`true`: the node has stopped and refuses every key. No call waits for it any more, and the answer has no changes.',
   }),
 })
 export type DeltaQuery = Static<typeof DeltaQuery>

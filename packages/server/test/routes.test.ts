@@ -105,6 +105,7 @@ const beyondFields: Record<string, string> = {
   'PATCH /v1/workspace body.embed_theme': 'the widget fits the pages of the vendor',
   'POST /v1/auth/sessions body.device_token': 'a device is kept apart from others in its network that guess',
   'POST /v1/embed_tokens body.create_tenant': 'the page of a customer without a tenant',
+  'GET /v1/policy/delta query.leaving': 'no revocation waits for a server that has stopped',
   'GET /v1/policy/snapshot query.features': 'a node lists the features that it understands',
   'GET /v1/policy/delta query.features': 'a node lists the features that it understands',
   'GET /v1/policy/snapshot query.held_keys': 'the service shows which nodes are nearly full',

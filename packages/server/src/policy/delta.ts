@@ -44,6 +44,7 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
   let head = headReadWith(call.principal, scope.projectId)
   if (head === undefined) head = await policy.heads.run(scope, call.deadline)
   if (head === null) throw new Refusal('not_found')
+  if (call.query.leaving === 'true') return await answerLeaving(deps, call, scope, head)
   const noted =
     node !== undefined && since <= head.version
       ? policy.nodes.note({
@@ -81,6 +82,18 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
   return { ...answer, headers: { ...answer.headers, ...applied } }
 }
 
+/** The node reads no more: the answer says that nothing has changed since the current version. */
+async function answerLeaving(
+  deps: PolicyNeeds,
+  call: DeltaCall,
+  scope: FeedScope,
+  head: PolicyHead,
+): Promise<Answer> {
+  const { node } = call.query
+  if (node !== undefined) await deps.policy.nodes.leave({ ...scope, sees: scope.env ?? 'both', node })
+  return sendNoChange(deps, call, scope, head, { since: head.version, heldMs: null })
+}
+
 async function sendChanges(
   deps: PolicyNeeds,
   call: DeltaCall,
@@ -90,7 +103,7 @@ async function sendChanges(
 ): Promise<Answer> {
   const { since } = call.query
   if (since > head.version) return await sendSnapshot(deps, call, scope, head)
-  if (since === head.version || head.deleted) return sendNoChange(deps, call, scope, head, heldMs)
+  if (since === head.version || head.deleted) return sendNoChange(deps, call, scope, head, { since, heldMs })
   if (since < head.floor) return await sendSnapshot(deps, call, scope, head)
 
   const name = `delta ${scopeName(scope)} ${since} ${head.version}`
@@ -107,14 +120,14 @@ function sendNoChange(
   call: DeltaCall,
   scope: FeedScope,
   head: PolicyHead,
-  heldMs: number | null,
+  { since, heldMs }: { since: number; heldMs: number | null },
 ): Answer {
   const etag = etagOf(scope, head.version)
   const headers = headersOf(etag)
-  const isCurrent = call.query.since === head.version
+  const isCurrent = since === head.version
   if (isCurrent && matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
   const body = {
-    ...headOfDelta(scope, call.query.since, head),
+    ...headOfDelta(scope, since, head),
     ...(scope.hasTenants && { tenants: [] }),
     changes: [],
     ...(heldMs !== null && { held_ms: heldMs }),

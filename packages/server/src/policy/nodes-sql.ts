@@ -29,6 +29,16 @@ export const noteAndTimeNodes = sql(
      order by version limit 1) c on true`,
 )
 
+/** Removes nodes that have stopped. One that is being recorded stays. */
+export const removeNodes = sql(
+  'policy.remove_nodes',
+  `delete from policy_nodes where (workspace_id, project_id, sees, node) in (
+     select k.workspace_id, k.project_id, k.sees, k.node
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) u(w, p, sees, node)
+     join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees = u.sees and k.node = u.node
+     for update of k skip locked)`,
+)
+
 /** Which nodes were recorded after a moment that is so many milliseconds ago. */
 export const recordedSince = sql(
   'policy.recorded_since',

@@ -6,15 +6,18 @@ import type { StoreClock } from '../platform/db/failover/store-clock.ts'
 import { requireSame } from '../platform/db/failover/timeline.ts'
 import type { Lanes } from '../platform/db/lanes/lanes.ts'
 import { liveMs } from './live.ts'
-import { countNodes, noteAndTimeNodes, noteNodes, recordedSince } from './nodes-sql.ts'
+import { countNodes, noteAndTimeNodes, noteNodes, recordedSince, removeNodes } from './nodes-sql.ts'
 import { type NotedNode, UnwrittenNodes } from './unwritten-nodes.ts'
 
-/** What a poll says about its node: it holds `version` of the environments that it sees. */
-interface Sighting {
+interface NodePlace {
   workspaceId: string
   projectId: string
   sees: Env | 'both'
   node: string
+}
+
+/** What a poll says about its node: it holds `version` of the environments that it sees. */
+interface Sighting extends NodePlace {
   /** 0: it holds nothing yet. */
   version: number
   /** How many keys it holds, of how many it may hold. Null: it does not report that. */
@@ -58,6 +61,8 @@ export interface Nodes {
    * for the node, the node still gets its policy and counts as one that holds nothing.
    */
   note(sighting: Sighting): Promise<void>
+  /** Removes a node that has stopped. If the database rejects the write, the node counts as live for its 90 s. */
+  leave(place: NodePlace): Promise<void>
   /** The nodes seen within 90 s that see the environment, or one of both, and which of them hold the version. */
   count(question: FleetQuestion): Promise<Fleet>
 }
@@ -89,6 +94,7 @@ export const openNodes = (
 ): Nodes => {
   const opened = {
     writes: openWrites(lanes, acknowledged),
+    removals: openRemovals(lanes),
     counts: openCounts(lanes),
     recorded: openRecorded(lanes, clock),
   }
@@ -97,6 +103,7 @@ export const openNodes = (
 
 interface NodeLanes {
   readonly writes: ReturnType<typeof openWrites>
+  readonly removals: ReturnType<typeof openRemovals>
   readonly counts: ReturnType<typeof openCounts>
   readonly recorded: ReturnType<typeof openRecorded>
 }
@@ -118,8 +125,8 @@ class RecordedNodes implements Nodes {
   }
 
   async note(sighting: Sighting): Promise<void> {
-    const { workspaceId, projectId, sees, node, version, floor } = sighting
-    const key = `${workspaceId}/${projectId}/${sees}/${node}`
+    const { version, floor } = sighting
+    const key = nameOf(sighting)
     const last = this.#remembered.get(key)
     const now = this.#clock.monotonic()
     const isSame = last?.version === version && last.floor === floor
@@ -133,6 +140,13 @@ class RecordedNodes implements Nodes {
       this.#remembered.delete(key)
       this.#unwritten.note(sighting)
     }
+  }
+
+  async leave(place: NodePlace): Promise<void> {
+    const isRemoved = await this.#lanes.removals.run(place, new Deadline(this.#noteMs)).catch(() => false)
+    if (!isRemoved) return
+    this.#remembered.delete(nameOf(place))
+    this.#unwritten.delete(place)
   }
 
   async count(question: FleetQuestion): Promise<Fleet> {
@@ -169,6 +183,9 @@ class RecordedNodes implements Nodes {
   }
 }
 
+const nameOf = ({ workspaceId, projectId, sees, node }: NodePlace): string =>
+  `${workspaceId}/${projectId}/${sees}/${node}`
+
 const openWrites = (lanes: Lanes, acknowledged: Acknowledged | null) =>
   lanes.open<Sighting, boolean>({
     name: 'policy_nodes',
@@ -193,6 +210,22 @@ const openWrites = (lanes: Lanes, acknowledged: Acknowledged | null) =>
         for (const { age } of rows) if (typeof age === 'number') acknowledged(Math.max(age, 0))
       return sightings.map((_, i) => kept.has(i + 1))
     },
+    bytesOf: ({ node }) => 96 + node.length,
+  })
+
+const openRemovals = (lanes: Lanes) =>
+  lanes.open<NodePlace, boolean>({
+    name: 'policy_left',
+    shares: 'writes',
+    statement: removeNodes,
+    repeatable: true,
+    values: places => [
+      places.map(one => one.workspaceId),
+      places.map(one => one.projectId),
+      places.map(one => one.sees),
+      places.map(one => one.node),
+    ],
+    answers: (_rows, places) => places.map(() => true),
     bytesOf: ({ node }) => 96 + node.length,
   })
 
