@@ -18,6 +18,8 @@ const (
 	pageKeys = 5_000
 	// Least time between the starts of two pages, to limit the load from a faulty service.
 	pageFloorMs = 20
+	// A process that stops waits no longer than this for a service that hangs.
+	leaveTimeoutMs = 1_000
 )
 
 // feedRequest asks for a snapshot, from a cursor on, or for the changes since a version.
@@ -25,7 +27,9 @@ type feedRequest struct {
 	path, cursor string
 	since        int64
 	// wait is for how many seconds the service may hold an unchanged answer. 0: answer at once.
-	wait      int
+	wait int
+	// leaving: this node has stopped, and refuses every key.
+	leaving   bool
 	timeoutMs float64
 }
 
@@ -85,6 +89,16 @@ func (f *follower) ask(ctx context.Context, asked feedRequest) (*feedAnswer, *Er
 	}, nil
 }
 
+// leave tells the service that this node has stopped and refuses every key, so that no revocation waits for it.
+// If that fails, the node counts as live for 90 s, as one that was killed.
+func (f *follower) leave(ctx context.Context) {
+	asked := feedRequest{path: deltaPath, leaving: true, timeoutMs: leaveTimeoutMs}
+	if f.version > 0 {
+		asked.since = f.version
+	}
+	_, _ = f.ask(ctx, asked)
+}
+
 // ageOf reads the greatest Age: two caches in a row may each add one.
 func ageOf(header http.Header) float64 {
 	age := 0.0
@@ -120,6 +134,9 @@ func (f *follower) query(asked feedRequest) url.Values {
 		// With it, a held answer says for how long it was held.
 		named += ",held_ms"
 		query.Set("since", strconv.FormatInt(asked.since, 10))
+		if asked.leaving {
+			query.Set("leaving", "true")
+		}
 	} else if asked.cursor != "" {
 		query.Set("cursor", asked.cursor)
 	}

@@ -145,7 +145,8 @@ func (k *Keys) Ready(ctx context.Context) error {
 
 // Close sends the counts of requests, stops polling, writes the copy on disk and drops all keys: every key is
 // refused from then on. Counts get the time that the context allows, at most 10 s. It returns an Error if
-// counts were not acknowledged. It may be called twice.
+// counts were not acknowledged. Without CacheDir and Node it also tells the service, so that no change waits for
+// this node. It may be called twice.
 func (k *Keys) Close(ctx context.Context) error {
 	k.closing.Do(func() {
 		if err := k.usage.close(ctx); err != nil {
@@ -158,6 +159,9 @@ func (k *Keys) Close(ctx context.Context) error {
 			k.disk.close(k.follower.kept())
 		}
 		k.served.change(func() { k.served.store = nil })
+		if k.settings.tellsEnd && k.fromService.Load() {
+			k.follower.leave(ctx)
+		}
 	})
 	return k.closed
 }

@@ -43,7 +43,7 @@ type Options struct {
 	// Insecure allows http to other machines, where anyone on the network can read the secret key.
 	Insecure bool
 	// Node is the name of this process, unique in the fleet. Default: host name, process id and a random
-	// suffix.
+	// suffix. With a name of your own, Close does not tell the service that this node has stopped.
 	Node string
 	// LimitTimeout is how long a check of limits may take. Default: 1 s.
 	LimitTimeout time.Duration
@@ -67,6 +67,9 @@ type settings struct {
 	onError        func(*Error)
 	client         *http.Client
 	node           string
+	// tellsEnd: the node tells the service that it has stopped. Not with keys on a disk, which the next process
+	// serves before its first answer; nor with a name that another process may have too.
+	tellsEnd       bool
 	limitTimeoutMs float64
 	allowUnchecked bool
 	reportMs       float64
@@ -121,6 +124,7 @@ func readOptions(given Options) (*settings, error) {
 	if strings.ContainsRune(s.cacheDir, 0) {
 		return nil, errors.New("keyrail: CacheDir must be the path of a directory")
 	}
+	s.tellsEnd = given.Node == "" && given.CacheDir == ""
 	s.node, err = readNode(given.Node)
 	return s, err
 }

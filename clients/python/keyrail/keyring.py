@@ -174,7 +174,8 @@ class Keyring:
     def close(self, timeout: float = 10.0) -> None:
         """
         Sends the remaining counts within `timeout` seconds, writes the disk snapshot, and drops all keys:
-        every key is refused from then on. May be called twice.
+        every key is refused from then on. Without `cache_dir` and `node` it also tells the service, so that no
+        change waits for this node. May be called twice.
         """
         with self._lock:
             if self._is_closed:
@@ -196,6 +197,8 @@ class Keyring:
             self._polling.join(timeout)
         node.save()
         node.served.store = None
+        if node.settings.tells_end and node.source is not None and not self._polling.is_alive():
+            node.client.leave(node.sync.version or 0)
         node.caller.close()
         if self._executor is not None:
             self._executor.shutdown(wait=False)

@@ -40,6 +40,14 @@ class Settings(NamedTuple):
     def __repr__(self) -> str:
         return f"Settings(project={self.scope.project_id!r}, env={self.env!r})"
 
+    @property
+    def tells_end(self) -> bool:
+        """
+        Whether the node tells the service that it has stopped. Not with keys on a disk, which the next process
+        serves before its first answer; nor with a name that another process may have too.
+        """
+        return self.node is None and self.cache_dir is None
+
     def node_name(self) -> str:
         return self.node or make_node_id()
 

@@ -1,9 +1,10 @@
 import gc
 import sys
+import tempfile
 import threading
 import unittest
 import weakref
-from typing import Any, List
+from typing import Any, Dict, List
 
 from keyrail import Keyring, KeyrailError
 
@@ -52,6 +53,25 @@ class Following(OnService):
             keyring.ready(30)
         self.assertEqual(raised.exception.code, "closed")
         keyring.close()
+
+    def told(self) -> List[Dict[str, Any]]:
+        return [each["query"] for each in self.service.asked if "leaving" in each["query"]]
+
+    def test_a_node_that_closes_tells_the_service_once(self) -> None:
+        self.service.issue(1)
+        keyring = self.open()
+        keyring.ready(30)
+        keyring.close()
+        keyring.close()
+        self.assertEqual([(each["since"], each["leaving"]) for each in self.told()], [("2", "true")])
+
+    def test_a_node_with_a_disk_or_a_name_of_its_own_tells_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            options: List[Dict[str, Any]] = [{"cache_dir": directory}, {"node": "api"}]
+            for each in options:
+                with self.open(**each) as keyring:
+                    keyring.ready(30)
+        self.assertEqual(self.told(), [])
 
     def test_a_lasting_error_ends_ready_and_a_passing_one_does_not(self) -> None:
         self.service.answer = lambda *_: (401, {"code": "unauthenticated", "detail": "No."})  # type: ignore

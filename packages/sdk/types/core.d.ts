@@ -1375,7 +1375,10 @@ interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	 * default, the key is refused.
 	 */
 	onUnavailable?: ((refusal: Refused, key: string, requirements?: Requirements) => Verdict) | undefined;
-	/** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */
+	/**
+	 * Name of this node, unique in the fleet. Default: host name, process id and a random suffix. With a name of your own, `close()`
+	 * does not tell the service that the node has stopped.
+	 */
 	node?: string | undefined;
 	/** Receives notices: conditions that do not stop the keyring. Without it, they become process warnings. */
 	onNotice?: ((notice: Notice) => void) | undefined;
@@ -1630,7 +1633,10 @@ interface Keyring extends AsyncDisposable {
 	compare(key: string | null | undefined, accepted: boolean, requirements?: Requirements): Verdict;
 	/** The current state and counters. */
 	stats(): KeyringStats;
-	/** Stops polling and drops all keys; every key is refused from then on. May be called twice. */
+	/**
+	 * Stops polling and drops all keys; every key is refused from then on. Without `cacheDir` and `node` it also tells the service,
+	 * so that no change waits for this node. May be called twice.
+	 */
 	close(): Promise<void>;
 }
 /**

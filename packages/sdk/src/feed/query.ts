@@ -21,7 +21,7 @@ interface Asking {
 export function feedQuery(
   { scope, node, countsRefusals }: Asking,
   held: Held,
-  more: { since?: string; cursor?: string },
+  more: { since?: string; cursor?: string; leaving?: 'true' },
 ): URLSearchParams {
   const apart = [...(more.since === undefined ? [] : [HELD]), ...(countsRefusals ? [REFUSALS] : [])]
   const features = [...(scope.features ?? []), ...apart]

@@ -5,14 +5,14 @@
 
 import { hostname } from 'node:os'
 import type { DiskCache, DiskCacheDeps } from '../disk/cache.ts'
-import { createFeedClient } from '../feed/client.ts'
+import { createFeedClient, type FeedClient } from '../feed/client.ts'
+import { leave } from '../feed/leave.ts'
 import { Poller } from '../feed/poller.ts'
 import type { Sync } from '../feed/sync.ts'
 import { openAwakeClock } from '../runtime/awake-clock.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
-import { type KeyrailError, PolicyScopeTooLargeError, passing } from '../runtime/errors.ts'
-import { pause } from '../runtime/pause.ts'
+import { PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import { withGateParts } from '../verify/gate-parts.ts'
@@ -21,6 +21,7 @@ import { Shadow, type ShadowStats } from '../verify/shadow.ts'
 import type { Verdict } from '../verify/verdict.ts'
 import type { Requirements, Served, Verify } from '../verify/verify.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
+import { readyWithin } from './ready-within.ts'
 import { openSubscription } from './subscription.ts'
 
 /** The state and counters of a keyring, for logs and metrics. Holds no secret. */
@@ -77,7 +78,10 @@ export interface Keyring extends AsyncDisposable {
   compare(key: string | null | undefined, accepted: boolean, requirements?: Requirements): Verdict
   /** The current state and counters. */
   stats(): KeyringStats
-  /** Stops polling and drops all keys; every key is refused from then on. May be called twice. */
+  /**
+   * Stops polling and drops all keys; every key is refused from then on. Without `cacheDir` and `node` it also tells the service,
+   * so that no change waits for this node. May be called twice.
+   */
   close(): Promise<void>
 }
 
@@ -122,11 +126,13 @@ class HeldKeys {
   readonly #reports: Reports
   readonly #time: ServiceTime
   readonly #counts: RefusalCounts
+  readonly #client: FeedClient
   readonly #served: Served
   readonly #sync: Sync
   readonly #poller: Poller
   readonly #shadow = new Shadow()
   #hasCompared = false
+  #left: Promise<void> | undefined
   #disk: DiskCache | undefined
   #source: KeyringStats['source'] = null
 
@@ -153,6 +159,7 @@ class HeldKeys {
     this.#reports = reports
     this.#time = time
     this.#counts = counts
+    this.#client = client
     this.#served = served
     this.#sync = sync
     this.#poller = this.#openPoller()
@@ -211,6 +218,13 @@ class HeldKeys {
     this.#clock.close()
     this.#served.store = undefined
     this.#counts.isOver = true
+    await this.#leave()
+  }
+
+  async #leave(): Promise<void> {
+    if (!this.#settings.tellsEnd || this.#source === null) return
+    this.#left ??= leave(this.#client, this.#settings, this.#sync.version ?? 0)
+    await this.#left
   }
 
   #openPoller(): Poller {
@@ -252,26 +266,6 @@ class HeldKeys {
     return resumed?.isFresh ?? false
   }
 }
-
-/** Each call waits for its own time. The poller goes on, so that a later call may succeed. */
-async function readyWithin(
-  milliseconds: number | undefined,
-  poller: Pick<Poller, 'ready' | 'lastError'>,
-  { pause: wait = pause }: Clock,
-): Promise<void> {
-  if (milliseconds === undefined) return poller.ready
-  const over = new AbortController()
-  const timed = wait(milliseconds, over.signal).then(() => {
-    if (!over.signal.aborted) throw notReadyInTime(milliseconds, poller.lastError)
-  })
-  await Promise.race([poller.ready, timed]).finally(() => over.abort())
-}
-
-const notReadyInTime = (milliseconds: number, last: KeyrailError | undefined): KeyrailError =>
-  passing(
-    'ready_timeout',
-    `No keys were loaded within ${milliseconds} ms: ${last?.message ?? 'the service has not answered yet'}`,
-  )
 
 /** Undefined where Deno has no permission to read the host name. */
 function nameOfHost(): string | undefined {

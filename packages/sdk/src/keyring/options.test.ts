@@ -26,6 +26,7 @@ test('three options are enough, and the others have their documented defaults', 
     onUnavailable: undefined,
     onError: undefined,
     onNotice: undefined,
+    tellsEnd: true,
   })
   assert.deepEqual(scope, {
     projectId: id(1),

@@ -55,7 +55,10 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
    * default, the key is refused.
    */
   onUnavailable?: ((refusal: Refused, key: string, requirements?: Requirements) => Verdict) | undefined
-  /** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */
+  /**
+   * Name of this node, unique in the fleet. Default: host name, process id and a random suffix. With a name of your own, `close()`
+   * does not tell the service that the node has stopped.
+   */
   node?: string | undefined
   /** Receives notices: conditions that do not stop the keyring. Without it, they become process warnings. */
   onNotice?: ((notice: Notice) => void) | undefined
@@ -104,6 +107,11 @@ export interface Settings {
   own?: { check: OnUnknownKey; importWith: SecretKeySource } | undefined
   isShadow?: boolean | undefined
   node: string
+  /**
+   * Whether the node tells the service that it has stopped. Not with keys on a disk, which the next process serves before its first
+   * answer; nor with a name that another process may have too.
+   */
+  tellsEnd: boolean
   fetch: typeof globalThis.fetch | undefined
   onError: KeyringOptions['onError']
   onNotice: KeyringOptions['onNotice']
@@ -193,6 +201,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     onUnavailable: options.onUnavailable,
     ...readMigration(options),
     node,
+    tellsEnd: options.node === undefined && cacheDir === undefined,
     fetch,
     onError: options.onError,
     onNotice: options.onNotice,
