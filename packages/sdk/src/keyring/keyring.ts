@@ -216,6 +216,7 @@ class HeldKeys {
     await this.#poller.close()
     await this.#disk?.close(this.#sync.kept)
     this.#clock.close()
+    this.#served.isClosed = true
     this.#served.store = undefined
     this.#counts.isOver = true
     await this.#leave()

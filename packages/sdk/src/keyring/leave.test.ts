@@ -56,6 +56,24 @@ test('a keyring closes although the service hangs, refuses it or is away', async
   await keyring.close()
 })
 
+test('a closed keyring refuses a key that `onUnavailable` would let pass', async () => {
+  const key = issue()
+  const own = {
+    valid: true,
+    code: 'valid',
+    keyId: 'k',
+    tenantId: 't',
+    env: 'live',
+    scopes: [],
+    expiresAt: null,
+  } as const
+  const { keyring, code } = start({ onUnavailable: () => own })
+  assert.equal(code(key), 'valid')
+  await keyring.ready()
+  await keyring.close()
+  assert.equal(code(key), 'not_ready')
+})
+
 test('a keyring that has loaded nothing tells nothing', async () => {
   service.misbehave = () => ({ status: 503 })
   const { keyring } = start()

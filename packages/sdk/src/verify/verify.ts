@@ -31,6 +31,8 @@ export interface Served {
   ended?: EndedKeys
   /** True: the store comes from a disk, and may not have all keys. */
   isPartial?: boolean
+  /** True: the keyring is closed, and refuses every key. */
+  isClosed?: boolean
   hits: number
   misses: number
   /** Evictions of earlier stores. */
@@ -109,7 +111,7 @@ export function createVerify(
 
   /** The vendor's own verdict, which must meet the same conditions. */
   const unavailable = (refusal: Refused, key: string, form: string, requirements?: Requirements): Verdict => {
-    if (onUnavailable === undefined) return refusal
+    if (onUnavailable === undefined || served.isClosed === true) return refusal
     try {
       const own = onUnavailable(refusal, key, requirements)
       catchLater(own, () => {})
@@ -119,8 +121,7 @@ export function createVerify(
         typeof own.tenantId === 'string' &&
         isEnv(own.env) &&
         (form === 'malformed' ? isAskedFor(own.env, ownEnv, requirements) : own.env === form) &&
-        !served.store?.suspended.has(own.tenantId) &&
-        isAllowedFrom(served.store, key, own.tenantId, requirements) &&
+        mayBeValid(served, key, own.tenantId, clock.wall(clock.monotonic()), requirements) &&
         Array.isArray(own.scopes) &&
         (own.expiresAt === null || clock.wall(clock.monotonic()) < own.expiresAt) &&
         hasAllOf(own.scopes, requirements)
@@ -159,15 +160,24 @@ function refusalAt(networks: Networks, requirements: Requirements | null | undef
   return place === 'unknown' ? refused.ip_unknown : refused.ip_not_allowed
 }
 
-/** By what the store still knows of the key, or else of its tenant. Of a key that it does not hold, own networks are unknown. */
-function isAllowedFrom(
-  store: Store | undefined,
+/** By what the node still knows of the key, or else of its tenant. Of a key that it does not hold, own networks are unknown. */
+function mayBeValid(
+  { store, ended }: Served,
   key: string,
   tenantId: string,
+  now: number,
   requirements: Requirements | undefined,
 ): boolean {
-  const slot = store?.find(digestOf(key)) ?? -1
-  const networks = slot === -1 ? store?.tenantNetworks.get(tenantId) : store?.networksOf(slot)
+  const digest = digestOf(key)
+  if (ended?.refusalOf(digest) !== undefined) return false
+  if (store === undefined) return true
+  if (store.suspended.has(tenantId)) return false
+  const slot = store.find(digest)
+  if (slot !== -1) {
+    if (store.suspended.has(store.records.tenantId(slot))) return false
+    if (!(now < store.records.end(slot))) return false
+  }
+  const networks = slot === -1 ? store.tenantNetworks.get(tenantId) : store.networksOf(slot)
   return networks === undefined || refusalAt(networks, requirements) === undefined
 }
 
