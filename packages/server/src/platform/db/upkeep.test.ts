@@ -40,6 +40,12 @@ test('the last round that succeeded has its time, and one that failed is counted
   assert.deepEqual(await read(...names), [5, 1])
 })
 
+test('a round that failed has given its turn back when the next one asks', async () => {
+  const { round, read } = openRounds()
+  for (let i = 0; i < 20; i++) await round(() => Promise.reject(new Error('no')), 6_000)
+  assert.deepEqual(await read(...names), [0, 20])
+})
+
 test('a chore that fails, also inside a transaction, keeps no other from its turn', async () => {
   const failing: Chore['run'] = async client => {
     await client.query('begin')

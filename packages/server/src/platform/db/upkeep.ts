@@ -58,11 +58,11 @@ export async function doChores(
   watchdogMs = answerMs,
 ): Promise<boolean> {
   const client = await connectPrimary({ ...connection, query_timeout: watchdogMs }, 'upkeep', false)
+  const failures: unknown[] = []
   try {
     await client.query(`set statement_timeout = '30s'; set lock_timeout = '1s'`)
     const { rows } = await client.query(turn)
     if (rows[0].mine !== true) return false
-    const failures: unknown[] = []
     for (const { name, run } of chores) {
       if (signal?.aborted) return false
       try {
@@ -76,15 +76,16 @@ export async function doChores(
         failures.push(error)
       }
     }
-    if (failures.length > 0) throw failures[0]
-    return true
   } catch (error) {
     // A regular end would wait for a socket that hangs.
     destroySocket(client)
     throw error
   } finally {
+    // A regular end gives the turn back before another round asks for it.
     await client.end()
   }
+  if (failures.length > 0) throw failures[0]
+  return true
 }
 
 /** A round whose outcome is counted. The next round repeats what a failed round has not done. */
