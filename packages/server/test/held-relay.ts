@@ -4,8 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 
+interface RelayedCall {
+  method: string
+  path: string
+  body: string
+}
+
 /** What a call is held for: nothing is sent on, and no answer comes. */
-type IsHeld = (call: { method: string; path: string; body: string }) => boolean
+type IsHeld = (call: RelayedCall) => boolean
 
 /** A way to a service that can hold calls, and end answers after some bytes. */
 export interface HeldRelay {
@@ -15,6 +21,8 @@ export interface HeldRelay {
   /** How many calls it holds. */
   held: number
   isHeld: IsHeld
+  /** Called when an answer begins. */
+  answered: (call: RelayedCall, status: number) => void
   /** Bytes of an answer after which it stands still. */
   answerBytesMost: number
   close(): Promise<void>
@@ -30,6 +38,7 @@ export async function startHeldRelay(target: string): Promise<HeldRelay> {
     target,
     held: 0,
     isHeld: () => false,
+    answered: () => {},
     answerBytesMost: Number.POSITIVE_INFINITY,
     async close() {
       server.closeAllConnections()
@@ -40,7 +49,8 @@ export async function startHeldRelay(target: string): Promise<HeldRelay> {
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/' } = request
     const body = await buffer(request)
-    if (relay.isHeld({ method, path: url, body: body.toString() })) {
+    const call = { method, path: url, body: body.toString() }
+    if (relay.isHeld(call)) {
       relay.held += 1
       return
     }
@@ -50,6 +60,7 @@ export async function startHeldRelay(target: string): Promise<HeldRelay> {
       headers: headers as Record<string, string>,
       ...(body.length > 0 && { body }),
     })
+    relay.answered(call, answer.status)
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
     let sent = 0
     if (answer.body === null) return void response.end()
