@@ -86,7 +86,7 @@ test('an admin changes default limits, warned that every node loads its keys aga
   const visit = await stage.visit(`/app/projects/${acme.projectId}`, {
     as: await makeMember(acme.workspaceId, 'admin'),
   })
-  await visit.text('No nodes yet')
+  await visit.text('No nodes')
   await visit.look('project-without-nodes')
   const { policy_version: version } = (await ask('GET', path, { token: acme.live })).body
   await poll(version, 'eu-1')
@@ -190,7 +190,7 @@ test('a member sees projects and limits in words, and nothing that changes them'
   await visit.heading('Payments')
   await visit.text('An admin or an owner can change this project.')
   await visit.text('5 requests a second, fixed, per tenant')
-  await visit.text('No nodes yet')
+  await visit.text('No nodes')
   const changes = visit.page.getByRole('button', { name: /Edit|Save|Delete|Add|Create/ })
   assert.equal(await changes.count(), 0)
   await visit.look('project-of-a-member')

@@ -32,7 +32,7 @@ export const policyRoutes = declareRoutes({
     operation: 'listNodes',
     summary: 'List the nodes of a project',
     description:
-      'Returns the servers that have polled the policy of the project in the last day, the last seen first. A node that polls between two pages moves to the front.',
+      'Returns the servers that have polled the policy of the project in the last day, the last seen first, without those that said that they had stopped. A node that polls between two pages moves to the front.',
     permission: 'projects:read',
     query: NodeList,
     answer: FleetNodes,

@@ -66,7 +66,7 @@ export function Fleet({ projectId }: { projectId: string }) {
 }
 
 const NoNodes = ({ projectId }: { projectId: string }) => (
-  <Empty title="No nodes yet">
+  <Empty title="No nodes">
     <p>A node appears here when your API asks for its keys.</p>
     <CodeBlock
       label="Connect your API"

@@ -83,7 +83,10 @@ function WholeProject({ project, isEditor }: { project: Project; isEditor: boole
       <Section title="Requests" lead="As your nodes report them, by UTC day.">
         <UsageDays of={of} env={env} />
       </Section>
-      <Section title="Fleet" lead="The nodes that have asked for the keys of this project in the last day.">
+      <Section
+        title="Fleet"
+        lead="The nodes that asked for the keys of this project in the last day. A node that was closed is gone."
+      >
         <Fleet projectId={id} />
       </Section>
       <Shadow projectId={id} env={env} />
