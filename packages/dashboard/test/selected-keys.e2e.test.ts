@@ -83,6 +83,31 @@ test('a pause of more keys than one batch is taken back, and followed to its end
   await visit.leave()
 })
 
+test('a pause whose dialog is closed while it runs is still offered to be taken back', async () => {
+  const { vendor, person } = await makeOne()
+  await insertKeys(harness, vendor, 227)
+  const visit = await stage.visit('/app/keys', { as: person })
+  const looked = Promise.withResolvers<void>()
+  await visit.page.route('**/v1/keys/bulk/*', async route => {
+    await looked.promise
+    return route.continue()
+  })
+  await box(visit, 'Select all rows').click()
+  await visit.press('Select all 227 that match')
+  await visit.press('Pause')
+  await inDialog(visit, 'Pause 227 keys').click()
+  await visit.page.getByRole('dialog').getByText('It goes on when you close this.').waitFor()
+  await inDialog(visit, 'Done').click()
+  await visit.page.getByRole('dialog').waitFor({ state: 'detached' })
+  looked.resolve()
+  await visit.text('227 keys are paused.')
+  await visit.look('keys-paused-behind')
+  await visit.press('Resume them')
+  await visit.text('227 keys are resumed.')
+  assert.deepEqual(await stateOf(vendor.workspaceId), { paused: 0, revoked: 0 })
+  await visit.leave()
+})
+
 test('what somebody else has paused stays so when a pause of selected rows is taken back', async () => {
   const { vendor, person } = await makeOne()
   for (const name of ['One', 'Two', 'Three']) await issueKey(harness, vendor, { name })

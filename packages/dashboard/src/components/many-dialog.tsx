@@ -1,14 +1,14 @@
 import type { BulkAction, BulkOperation, ChosenKeys, KeyFilter } from '@keyrail/contract/vendor/bulk'
 import { Button, Group, Modal, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { countKeys } from '../api/keys.ts'
 import { shownWorkspaceId } from '../session/workspace.ts'
 import { counted } from './figures.ts'
 import { DialogForm } from './form-frames.tsx'
 import { Loaded } from './loaded.tsx'
 import { ManyProgress } from './many-progress.tsx'
-import { canResume, findPaused, offerToResume, type PausedBefore } from './many-undo.tsx'
+import { canResume, findPaused, finished, offerToResume, type PausedBefore } from './many-undo.tsx'
 import { manyWords, sayMany } from './many-words.ts'
 import { ReasonField } from './reason-field.tsx'
 import { useOnce } from './use-once.ts'
@@ -65,11 +65,28 @@ const useCounts = (action: BulkAction, of: Many) =>
     gcTime: 0,
   })
 
+/** What follows the last batch, once: the open dialog sees that end, and so does who waits for it behind a closed one. */
+function useEnd(action: BulkAction, of: Many, once: ReturnType<typeof useOnce>) {
+  const client = useQueryClient()
+  const hasSettled = useRef(false)
+  const refresh = () => {
+    void client.invalidateQueries({ queryKey: ['keys'] })
+    void client.invalidateQueries({ queryKey: ['audit_logs'] })
+  }
+  const settle = (operation: BulkOperation, before: PausedBefore | undefined) => {
+    if (hasSettled.current) return
+    hasSettled.current = true
+    refresh()
+    if (action === 'disable' && before && canResume(of, before) && operation.done > 0)
+      offerToResume(client, once, of, operation, before)
+  }
+  return { refresh, settle }
+}
+
 type ManyFormProps = Omit<ManyDialogProps, 'isOpen' | 'where'>
 
 function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
   const { call } = manyWords[action]
-  const client = useQueryClient()
   const counts = useCounts(action, of)
   const [reason, setReason] = useState('')
   const [typed, setTyped] = useState('')
@@ -86,14 +103,7 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
     counts.data !== undefined && !counts.isFetching && count > 0 && (!isFinal || typed === ask.toLowerCase())
   // As a person has agreed to them: the lists are read again while the keys change.
   const [before, setBefore] = useState<PausedBefore>()
-  const offerUndo = (operation: BulkOperation, before: PausedBefore | undefined) => {
-    if (action === 'disable' && before && canResume(of, before) && operation.done > 0)
-      offerToResume(client, once, of, operation, before)
-  }
-  const refresh = () => {
-    void client.invalidateQueries({ queryKey: ['keys'] })
-    void client.invalidateQueries({ queryKey: ['audit_logs'] })
-  }
+  const { refresh, settle } = useEnd(action, of, once)
   const change = (event: FormEvent) => {
     event.preventDefault()
     if (!isReady) return
@@ -109,7 +119,9 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
       onChanged?.()
       refresh()
       setBefore(counts.data?.before)
-      if (operation.status === 'done') offerUndo(operation, counts.data?.before)
+      // Also once this dialog is closed, since the change goes on. While it is open, it reads on after any fault.
+      const followed = async () => settle(await finished(operation), counts.data?.before)
+      followed().catch(() => {})
     })
   }
   if (begun !== null)
@@ -119,8 +131,7 @@ function ManyForm({ action, of, onClose, onChanged }: ManyFormProps) {
           of={begun}
           onDone={operation => {
             setBegun(operation)
-            refresh()
-            offerUndo(operation, before)
+            settle(operation, before)
           }}
         />
         {action === 'disable' && before && begun.status === 'done' && !canResume(of, before) ? (

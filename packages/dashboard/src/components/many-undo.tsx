@@ -54,7 +54,7 @@ async function pausedBy(
 }
 
 /** A change of many keys after its last batch. It goes on while the service cannot be asked, so the page asks on. */
-async function finished(operation: BulkOperation): Promise<BulkOperation> {
+export async function finished(operation: BulkOperation): Promise<BulkOperation> {
   let now = operation
   let waitMs = askedMs
   while (now.status === 'running') {
