@@ -108,7 +108,7 @@ class PlayedNode:
         return {"ready": self._node.poller.is_ready}
 
     def save(self, _: Fields) -> Fields:
-        self._node.save()
+        self._node.save(self._node.sync.kept)
         return {}
 
     def charge(self, fields: Fields) -> Fields:

@@ -173,7 +173,7 @@ class Keyring:
 
     def close(self, timeout: float = 10.0) -> None:
         """
-        Sends the remaining counts within `timeout` seconds, writes the disk snapshot, and drops all keys:
+        Sends the remaining counts within `timeout` seconds, drops all keys, and writes the disk snapshot:
         every key is refused from then on. Without `cache_dir` and `node` it also tells the service, so that no
         change waits for this node. May be called twice.
         """
@@ -195,8 +195,7 @@ class Keyring:
                 self._sending.release()
         if self._polling is not threading.current_thread():
             self._polling.join(timeout)
-        node.save()
-        node.served.store = None
+        node.save(node.sync.drop())
         if node.settings.tells_end and node.source is not None and not self._polling.is_alive():
             node.client.leave(node.sync.version or 0)
         node.caller.close()
@@ -229,6 +228,8 @@ class Keyring:
                     return
                 closing.wait(delay_ms / 1000)
         except Exception as error:
+            if closing.is_set():
+                return
             # Of this package alone: the keys held go stale, and are refused.
             node.reports.error(lasting("internal_error", f"The keyring has stopped: {type(error).__name__}"))
             node.poller.end()
@@ -283,6 +284,8 @@ class Keyring:
         self._executor = None
         self._reporting = None
         if self._is_closed:
+            # The thread that closes it is not in the child.
+            self._node.sync.drop()
             return
         was_ready, has_ended = self._node.poller.is_ready, self._node.poller.has_ended
         self._node.renew()

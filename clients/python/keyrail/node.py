@@ -7,6 +7,7 @@ from typing import Optional
 
 from .disk.cache import DiskCache
 from .feed.client import FeedClient
+from .feed.kept import Kept
 from .feed.poller import Poller
 from .feed.sync import Sync
 from .limits.limiter import Limiter
@@ -100,10 +101,10 @@ class Node:
             self.time.resume(resumed.service_now)
             self.poller.set_ready()
 
-    def save(self) -> None:
+    def save(self, kept: Optional[Kept]) -> None:
         """Writes what is not yet on the disk."""
         if self.disk is not None:
-            self.disk.close(self.sync.kept)
+            self.disk.close(kept)
 
     def renew(self) -> None:
         """After a fork: connections, counts and name of the parent belong to the parent."""

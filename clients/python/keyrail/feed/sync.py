@@ -6,9 +6,10 @@ is applied.
 from __future__ import annotations
 
 import threading
-from typing import Callable, List, NamedTuple, Optional, Tuple, Union
+from contextlib import contextmanager
+from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
-from ..errors import KeyrailError, bad_response
+from ..errors import KeyrailError, bad_response, closed_error
 from ..service_time import ServiceTime
 from ..verify import Served
 from ..wire.schedule import REQUEST_TIMEOUT_MS
@@ -88,12 +89,28 @@ class Sync:
         Continues from what an earlier process held. If it may be incomplete, it is served and the next poll
         takes a snapshot; otherwise the next poll asks for a delta.
         """
-        self._served.is_partial = not kept.is_whole
-        self._served.store = kept.store
-        self.version = kept.version if kept.is_whole else None
-        self._workspace_id = kept.workspace_id
-        self._features = kept.features
-        self._is_resumed = True
+        with self._change():
+            self._served.is_partial = not kept.is_whole
+            self._served.store = kept.store
+            self.version = kept.version if kept.is_whole else None
+            self._workspace_id = kept.workspace_id
+            self._features = kept.features
+            self._is_resumed = True
+
+    def drop(self) -> Optional[Kept]:
+        """Drops all keys, and returns what was held. After `closing`, nothing puts a key back."""
+        with self.changing:
+            kept = self.kept
+            self._served.store = None
+        return kept
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """A thread that outlives the close, with an answer in its hands, changes nothing."""
+        with self.changing:
+            if self.closing.is_set():
+                raise closed_error()
+            yield
 
     hold_seconds = property(lambda self: self._hold.in_use)
 
@@ -145,7 +162,7 @@ class Sync:
         # later than its receipt.
         late = answered_at < sent_at
         confirmed_at = answered_at if late else min(sent_at + answer.held_ms, received_at)
-        with self.changing:
+        with self._change():
             apply_delta(answer, store, self._served.ended)
             store.confirm(confirmed_at)
             self.version = answer.version
@@ -212,7 +229,7 @@ class Sync:
         late_ms = self._world.monotonic() - pages.confirmed_at
         if late_ms >= self._cached_ttl_ms and (self.life_ms or 0.0) > 0:
             raise odd.cached_answer(late_ms)
-        with self.changing:
+        with self._change():
             if walked.last.deleted and served.store is not None:
                 served.ended.add_all(served.store, walked.last.generated_at)
             if not walked.last.deleted:
@@ -259,7 +276,7 @@ class Sync:
         return answered_at
 
     def _forget(self) -> None:
-        with self.changing:
+        with self._change():
             self._served.store = None
             self._served.ended.clear()
             self.version = None
