@@ -110,6 +110,28 @@ func TestProtectKnowsThePeerAndBelievesNoHeader(t *testing.T) {
 	}
 }
 
+func TestWithoutAKeyNoAddressIsLookedFor(t *testing.T) {
+	k, _ := servingNetworks(t, nil)
+	calls := 0
+	byProxy := ClientIP(func(*http.Request) string { calls++; return "192.0.2.7" })
+	route := k.Protect(whoami, byProxy, Header("X-Api-Key", "Authorization"))
+	for _, each := range []struct {
+		sent []string
+		want Code
+	}{
+		{nil, MissingKey}, {[]string{"X-Api-Key", ""}, MissingKey}, {[]string{"Authorization", "Basic eDp5"}, MalformedKey},
+		{[]string{"X-Api-Key", "a", "X-Api-Key", "b"}, MalformedKey},
+	} {
+		answer := asked(route, each.sent...)
+		if answer.Code != 401 || !strings.Contains(answer.Body.String(), `"code":"`+string(each.want)+`"`) || calls > 0 {
+			t.Errorf("%v: %d %s, after %d calls", each.sent, answer.Code, answer.Body, calls)
+		}
+	}
+	if asked(route, "X-Api-Key", liveKey(1)); calls != 1 {
+		t.Errorf("with a key the function is called %d times", calls)
+	}
+}
+
 // What the property compares with: addresses as texts of 128 digits, 0 and 1.
 
 // bitsOf is empty if the text is no address. A mapped address has the 32 digits of IPv4.

@@ -50,6 +50,7 @@ func Header(names ...string) ProtectOption {
 
 // ClientIP says how the address of the caller is found where this program is behind a proxy: from a header that
 // your proxy sets, and that no caller can set. Default: the peer of the connection. An empty text: unknown.
+// It is called only for requests with a key.
 func ClientIP(of func(r *http.Request) string) ProtectOption {
 	if of == nil {
 		panic("keyrail: ClientIP needs a function")
@@ -123,7 +124,12 @@ func (g *gate) admit(ctx context.Context, exchange *exchange, r *http.Request) (
 	presented, fault := credentialOf(r.Header, g.headers)
 	key := Verdict{Code: MalformedKey}
 	if fault == "" {
-		key = g.keys.Verify(presented, Requirements{Scopes: g.scopes, IP: g.ip(r)})
+		needs := Requirements{Scopes: g.scopes}
+		// A probe without a key need not have what finds an address, such as the header of a proxy.
+		if presented != "" {
+			needs.IP = g.ip(r)
+		}
+		key = g.keys.Verify(presented, needs)
 	}
 	if !key.IsValid() {
 		return key, nil, refusal(key.Code, g.scopes, g.headers, fault)
