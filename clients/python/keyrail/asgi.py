@@ -38,8 +38,8 @@ def peer_of(scope: Scope) -> Optional[str]:
 async def admit(gate: Gate, scope: Scope, request: Any = None) -> Admission:
     """Judges a request, and notes its verdict. `request`: what `get_ip` gets in place of `scope`."""
     exchange = scope.setdefault(_EXCHANGE, Exchange())
-    ip = gate.ip_of(scope if request is None else request, peer_of(scope))
-    admission = await gate.admit_async(headers_of(scope), exchange, ip)
+    asked = scope if request is None else request
+    admission = await gate.admit_async(headers_of(scope), exchange, lambda: gate.ip_of(asked, peer_of(scope)))
     if admission.verdict is not None:
         scope[VERDICT] = admission.verdict
     return admission

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from .keyring import Keyring
-from .protect.gate import Admission, Exchange, Gate
+from .protect.gate import Address, Admission, Exchange, Gate
 from .wsgi import headers_of, peer_of
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -115,8 +115,8 @@ class _Lazy:
         return self._gate
 
 
-def _asked(gate: Gate, request: HttpRequest) -> "tuple[Any, Exchange, Optional[str]]":
-    return headers_of(request.META), _exchange(request), gate.ip_of(request, peer_of(request.META))
+def _asked(gate: Gate, request: HttpRequest) -> "tuple[Any, Exchange, Address]":
+    return headers_of(request.META), _exchange(request), lambda: gate.ip_of(request, peer_of(request.META))
 
 
 def _exchange(request: Any) -> Exchange:

@@ -32,8 +32,8 @@ def peer_of(environ: Environ) -> Optional[str]:
 def admit(gate: Gate, environ: Environ, request: Any = None) -> Admission:
     """Judges a request, and notes its verdict. `request`: what `get_ip` gets in place of `environ`."""
     exchange = environ.setdefault(_EXCHANGE, Exchange())
-    ip = gate.ip_of(environ if request is None else request, peer_of(environ))
-    admission = gate.admit(headers_of(environ), exchange, ip)
+    asked = environ if request is None else request
+    admission = gate.admit(headers_of(environ), exchange, lambda: gate.ip_of(asked, peer_of(environ)))
     if admission.verdict is not None:
         environ[VERDICT] = admission.verdict
     return admission

@@ -35,12 +35,17 @@ Ask = Callable[[Optional[str]], Optional[str]]
 
 
 def environ_of(key: str, peer: Optional[str], **more: str) -> Dict[str, Any]:
-    sent = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_AUTHORIZATION": f"Bearer {key}", **FORGED}
+    sent = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", **FORGED}
+    sent.update({"HTTP_AUTHORIZATION": f"Bearer {key}"} if key else {})
     return {**sent, **({} if peer is None else {"REMOTE_ADDR": peer}), **more}
 
 
 def code_of(status: int, body: bytes) -> Optional[str]:
     return None if status == 200 else json.loads(body)["code"]
+
+
+def fail(*_: Any) -> Optional[str]:
+    raise LookupError("the header of the proxy is not there")
 
 
 class Peers(OnService):
@@ -50,10 +55,14 @@ class Peers(OnService):
         self.keyring = self.open()
         self.keyring.ready(30)
 
-    def expect(self, by_peer: Ask, behind_proxy: Ask) -> None:
-        """`behind_proxy` believes the header X-Real-IP, which says that the caller is inside."""
+    def expect(self, asking: Callable[..., Ask], real_ip: Callable[[Any], Optional[str]]) -> None:
+        """`asking` makes a route; `real_ip` believes X-Real-IP, which says that the caller is inside."""
+        by_peer = asking()
         self.assertEqual([by_peer(peer) for peer, _ in PEERS], [code for _, code in PEERS])
-        self.assertEqual(behind_proxy(OUTSIDE), None)
+        self.assertEqual(asking(get_ip=real_ip)(OUTSIDE), None)
+        self.key = ""
+        self.assertEqual(asking(get_ip=fail)(OUTSIDE), "missing_key")
+        self.assertEqual(asking(get_ip=fail, optional=True)(OUTSIDE), None)
 
     def test_wsgi(self) -> None:
         def asking(**options: Any) -> Ask:
@@ -71,13 +80,14 @@ class Peers(OnService):
 
             return by_peer
 
-        self.expect(asking(), asking(get_ip=lambda environ: environ["HTTP_X_REAL_IP"]))
+        self.expect(asking, lambda environ: environ["HTTP_X_REAL_IP"])
 
     def asking_asgi(self, app: Any) -> Ask:
         def by_peer(peer: Optional[str]) -> Optional[str]:
             client = {} if peer is None else {"client": (peer, 50_000)}
             sent = [(name[5:].replace("_", "-").lower().encode(), FORGED[name].encode()) for name in FORGED]
-            headers = [(b"authorization", f"Bearer {self.key}".encode()), *sent]
+            bearer = [(b"authorization", f"Bearer {self.key}".encode())] if self.key else []
+            headers = [*bearer, *sent]
             more = {"method": "GET", "query_string": b"", "root_path": "", "headers": headers, **client}
             start, body = asyncio.run(ask(app, self.key, **more))
             return code_of(start["status"], body["body"])
@@ -85,14 +95,16 @@ class Peers(OnService):
         return by_peer
 
     def test_asgi(self) -> None:
-        behind = AsgiMiddleware(
-            asgi_app, self.keyring, get_ip=lambda scope: dict(scope["headers"])[b"x-real-ip"].decode()
-        )
-        by_peer = self.asking_asgi(AsgiMiddleware(asgi_app, self.keyring))
-        self.expect(by_peer, self.asking_asgi(behind))
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await asgi_app({"keyrail.verdict": SimpleNamespace(external_id=""), **scope}, receive, send)
+
+        def asking(**options: Any) -> Ask:
+            return self.asking_asgi(AsgiMiddleware(app, self.keyring, **options))
+
         # A Unix socket.
         start, _ = asyncio.run(ask(AsgiMiddleware(asgi_app, self.keyring), self.key, client=None))
         self.assertEqual(start["status"], 403)
+        self.expect(asking, lambda scope: dict(scope["headers"])[b"x-real-ip"].decode())
 
     def test_fastapi(self) -> None:
         def asking(**options: Any) -> Ask:
@@ -101,15 +113,15 @@ class Peers(OnService):
             require = RequireKey(self.keyring, **options)
 
             @app.get("/")
-            async def route(verdict: Verdict = Depends(require)) -> str:
-                return verdict.tenant_id
+            async def route(verdict: Optional[Verdict] = Depends(require)) -> str:
+                return "" if verdict is None else verdict.tenant_id
 
             return self.asking_asgi(app)
 
         def real_ip(request: Request) -> Optional[str]:
             return request.headers.get("x-real-ip")
 
-        self.expect(asking(), asking(get_ip=real_ip))
+        self.expect(asking, real_ip)
 
     def test_flask(self) -> None:
         def asking(**options: Any) -> Ask:
@@ -129,7 +141,7 @@ class Peers(OnService):
 
             return by_peer
 
-        self.expect(asking(), asking(get_ip=lambda request: request.headers["X-Real-IP"]))
+        self.expect(asking, lambda request: request.headers["X-Real-IP"])
 
     def test_django(self) -> None:
         if not conf.settings.configured:
@@ -169,7 +181,14 @@ class Peers(OnService):
 
             return by_peer
 
-        self.expect(asking(), asking(get_ip=lambda request: request.META["HTTP_X_REAL_IP"]))
+        self.expect(asking, lambda request: request.META["HTTP_X_REAL_IP"])
+
+    def test_what_is_no_key_needs_no_address(self) -> None:
+        for sent in ("Basic eDp5", "Bearer", f"Bearer {self.key}, Bearer {self.key}"):
+            refusal = Gate(self.keyring).admit([("authorization", sent)], ip=fail).refusal
+            self.assertEqual(refusal and refusal.code, "malformed_key", sent)
+        refusal = Gate(self.keyring, header="x-api-key").admit([("x-api-key", "")], ip=fail).refusal
+        self.assertEqual(refusal and refusal.code, "missing_key")
 
     def test_a_refusal_has_no_challenge_and_a_function_that_fails_opens_no_route(self) -> None:
         headers = [("authorization", f"Bearer {self.key}")]

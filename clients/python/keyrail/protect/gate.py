@@ -18,6 +18,8 @@ from .problem import Problem
 from .refusal import to_refusal
 
 Headers = Iterable[Tuple[str, str]]
+#: The address of a caller, or a function that finds it.
+Address = Union[str, None, Callable[[], Optional[str]]]
 
 
 class Admission(NamedTuple):
@@ -59,7 +61,8 @@ class Gate:
     `Bearer <key>`, any other the bare key. `cost`: how much a request takes from every limit, 0 to 1,000.
     `optional`: requests without a key pass, where no scope and no cost is demanded. `get_ip`: takes the request
     of the framework, and returns the address of the caller, where this program is behind a proxy; None: not
-    known. Without it, the address is that of the peer. It must not believe a header that callers can set.
+    known. Without it, the address is that of the peer. It must not believe a header that callers can set. It is
+    called only for requests with a key.
     Raises ValueError for a wrong option, so that a mistake leaves no route open.
     """
 
@@ -106,11 +109,10 @@ class Gate:
         """The address of a caller: what `get_ip` says, or else the peer. Raises what `get_ip` raises."""
         return peer if self._get_ip is None else self._get_ip(request)
 
-    def admit(
-        self, headers: Headers, exchange: Optional[Exchange] = None, ip: Optional[str] = None
-    ) -> Admission:
+    def admit(self, headers: Headers, exchange: Optional[Exchange] = None, ip: Address = None) -> Admission:
         """
-        `headers`: names and values, a repeated name repeated. `ip`: the address of the caller. Never raises.
+        `headers`: names and values, a repeated name repeated. `ip`: the address of the caller, or a function
+        that returns it, called only for a request with a key. Raises only what that function raises.
         """
         exchange = exchange or Exchange()
         judged = self._judge(headers, ip)
@@ -123,7 +125,7 @@ class Gate:
         return self._conclude(exchange, judged.verdict, limited)
 
     async def admit_async(
-        self, headers: Headers, exchange: Optional[Exchange] = None, ip: Optional[str] = None
+        self, headers: Headers, exchange: Optional[Exchange] = None, ip: Address = None
     ) -> Admission:
         """As `admit`; a call of the service runs in a thread, so that the event loop goes on."""
         exchange = exchange or Exchange()
@@ -139,13 +141,15 @@ class Gate:
                 limited = await _in_thread(keyring, verdict, cost)
         return self._conclude(exchange, verdict, limited)
 
-    def _judge(self, headers: Headers, ip: Optional[str]) -> Admission:
+    def _judge(self, headers: Headers, ip: Address) -> Admission:
         key, fault = find_credential(headers, self.headers)
         if self._is_optional and fault is None and key is None:
             return Admission(None, {})
         verdict = REFUSED["malformed_key"]
         if fault is None:
-            verdict = self.keyring.verify(key, scopes=self._scopes or None, env=self._env, ip=ip)
+            # A probe without a key need not have what finds an address, such as the header of a proxy.
+            address = (ip() if key else None) if callable(ip) else ip
+            verdict = self.keyring.verify(key, scopes=self._scopes or None, env=self._env, ip=address)
         if verdict.valid:
             return Admission(verdict, {})
         return Admission(
