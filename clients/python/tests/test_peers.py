@@ -3,6 +3,7 @@
 import asyncio
 import json
 import warnings
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional
 
@@ -190,14 +191,32 @@ class Peers(OnService):
         refusal = Gate(self.keyring, header="x-api-key").admit([("x-api-key", "")], ip=fail).refusal
         self.assertEqual(refusal and refusal.code, "missing_key")
 
+    def test_a_function_that_nothing_awaits_opens_no_route(self) -> None:
+        async def find(_: Any) -> str:
+            return INSIDE
+
+        class Finder:
+            async def __call__(self, _: Any) -> str:
+                return INSIDE
+
+        for wrong in ("x-real-ip", find, partial(find), Finder(), Finder().__call__):
+            with self.assertRaises(ValueError, msg=str(wrong)):
+                Gate(self.keyring, get_ip=wrong)  # type: ignore[arg-type]
+        reached: List[Any] = []
+        hidden = AsgiMiddleware(
+            lambda *_: reached.append(1), self.keyring, get_ip=lambda scope: find(scope)  # type: ignore
+        )
+        with warnings.catch_warnings(record=True) as warned, self.assertRaises(TypeError):
+            warnings.simplefilter("always")
+            asyncio.run(ask(hidden, self.key))
+        self.assertEqual((reached, warned), ([], []))
+
     def test_a_refusal_has_no_challenge_and_a_function_that_fails_opens_no_route(self) -> None:
         headers = [("authorization", f"Bearer {self.key}")]
         refusal = Gate(self.keyring).admit(headers, ip=OUTSIDE).refusal
         assert refusal is not None
         self.assertEqual((refusal.status, "www-authenticate" in refusal.headers), (403, False))
         self.assertEqual(Gate(self.keyring).admit(headers, ip=INSIDE).refusal, None)
-        with self.assertRaises(ValueError):
-            Gate(self.keyring, get_ip="x-real-ip")  # type: ignore[arg-type]
         reached = SimpleNamespace(count=0)
 
         def app(*_: Any) -> Any:

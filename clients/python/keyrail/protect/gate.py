@@ -6,6 +6,7 @@ cannot check.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -41,6 +42,10 @@ async def _in_thread(keyring: Keyring, verdict: Verdict, cost: int) -> LimitVerd
         return unavailable()
 
 
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
 class Exchange:
     """
     What the gates of one request know of each other, so that it is charged and counted once. One for each
@@ -62,7 +67,7 @@ class Gate:
     `optional`: requests without a key pass, where no scope and no cost is demanded. `get_ip`: takes the request
     of the framework, and returns the address of the caller, where this program is behind a proxy; None: not
     known. Without it, the address is that of the peer. It must not believe a header that callers can set. It is
-    called only for requests with a key.
+    called only for requests with a key, and is no `async def`.
     Raises ValueError for a wrong option, so that a mistake leaves no route open.
     """
 
@@ -89,6 +94,8 @@ class Gate:
             raise ValueError("cost needs limits, which are turned off")
         if get_ip is not None and not callable(get_ip):
             raise ValueError("get_ip must be a function")
+        if _is_async(get_ip):
+            raise ValueError("get_ip must be a plain function: nothing awaits an async one")
         names = [header] if isinstance(header, str) else list(header)
         if not names or not all(
             isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names
@@ -107,7 +114,14 @@ class Gate:
 
     def ip_of(self, request: Any, peer: Optional[str]) -> Optional[str]:
         """The address of a caller: what `get_ip` says, or else the peer. Raises what `get_ip` raises."""
-        return peer if self._get_ip is None else self._get_ip(request)
+        if self._get_ip is None:
+            return peer
+        ip: Any = self._get_ip(request)
+        if inspect.isawaitable(ip):
+            if inspect.iscoroutine(ip):
+                ip.close()
+            raise TypeError("get_ip returned what must be awaited, and not an address")
+        return ip  # type: ignore[no-any-return]
 
     def admit(self, headers: Headers, exchange: Optional[Exchange] = None, ip: Address = None) -> Admission:
         """
