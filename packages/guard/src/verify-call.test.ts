@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { KeyVerify } from '../../contract/src/verify.ts'
 import { startGuard } from '../test/stage.ts'
 
 const minute = { id: 'minute', limit: 1, windowMs: 60_000, algorithm: 'fixed', scope: 'key' } as const
@@ -49,10 +50,16 @@ test('networks are judged by the member ip', async () => {
     assert.equal((await verify({ key, ip })).body.code, code)
 })
 
-test('every verdict is 200', async () => {
+/** The longest text of a customer that the service judges. */
+const { maxLength = 0 } = KeyVerify.properties.key as { maxLength?: number }
+
+test('every verdict is 200, up to the longest text that the service takes', async () => {
   for (const [key, code] of [
     ['', 'missing_key'],
     ['x', 'malformed_key'],
+    ['x'.repeat(maxLength), 'malformed_key'],
+    // A character is a code point, as for the service.
+    ['\u{1f511}'.repeat(15_000), 'malformed_key'],
   ] as const) {
     const { status, body } = await verify({ key })
     assert.deepEqual([status, body.valid, body.code], [200, false, code])
@@ -67,7 +74,7 @@ test('a wrong body gets 400 that names the member', async () => {
     ['null', 'body'],
     [{}, 'key'],
     [{ key: 1 }, 'key'],
-    [{ key: 'x'.repeat(2_000) }, 'key'],
+    [{ key: 'x'.repeat(maxLength + 1) }, 'key'],
     [{ key, scopes: 'read' }, 'scopes'],
     [{ key, scopes: ['read', 7] }, 'scopes.1'],
     [{ key, cost: 1.5 }, 'cost'],

@@ -7,7 +7,8 @@ import { invalid, problem } from './problem.ts'
 /** `POST /verify`: a verdict as JSON, with 200 whatever it is. */
 
 const BODY_BYTES_MAX = 65_536
-const KEY_LENGTH_MAX = 1_024
+/** In code points. What `POST /v1/keys/verify` takes: `packages/contract/src/verify.ts`. */
+const KEY_LENGTH_MAX = 16_384
 const SCOPE_LENGTH_MAX = 256
 
 interface Call extends Demands {
@@ -89,7 +90,7 @@ function readCall(body: Buffer): Call | HttpAnswer {
   const { key, scopes = [], cost, ip, ...others } = parsed as Record<string, unknown>
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) return invalid(unknown, 'is unknown')
-  if (typeof key !== 'string' || key.length > KEY_LENGTH_MAX)
+  if (typeof key !== 'string' || (key.length > KEY_LENGTH_MAX && [...key].length > KEY_LENGTH_MAX))
     return invalid('key', `must be a string of at most ${KEY_LENGTH_MAX} characters`)
   if (!Array.isArray(scopes) || scopes.length > SCOPES_MAX)
     return invalid('scopes', `must be an array of at most ${SCOPES_MAX} scopes`)
