@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyVerify } from '../../contract/src/verify.ts'
+import { readAddress } from '../../server/src/platform/network/client-address.ts'
 import { startGuard } from '../test/stage.ts'
 
 const minute = { id: 'minute', limit: 1, windowMs: 60_000, algorithm: 'fixed', scope: 'key' } as const
@@ -50,6 +51,39 @@ test('networks are judged by the member ip', async () => {
     assert.equal((await verify({ key, ip })).body.code, code)
 })
 
+test('the member ip is any text that the service reads as an address, or null', async () => {
+  const { key } = keyrail.issue({ allowedCidrs: ['203.0.113.0/24', '2001:db8::/32', 'fe80::/10'] })
+  assert.equal((await verify({ key, ip: null })).body.code, 'ip_unknown')
+  const addresses = ['203.0.113.7', '198.51.100.1', '::ffff:203.0.113.7', '2001:DB8::1', 'fe80::1%eth0']
+  const others = [
+    '',
+    'localhost',
+    '203.0.113',
+    '010.0.0.1',
+    '203.0.113.7%eth0',
+    '2001:db8::/32',
+    '%',
+    '1:443',
+  ]
+  const texts = [...addresses, ...others].flatMap(text => [
+    text,
+    ` ${text}\t`,
+    `${text}:443`,
+    `[${text}]`,
+    `[${text}]:443`,
+    `[${text}]:`,
+    `[[${text}]]`,
+  ])
+  for (const ip of [...texts, 'fe80::1%', `fe80::1%${'x'.repeat(50)}`]) {
+    const address = readAddress(ip)
+    const { status, body } = await verify({ key, ip })
+    assert.equal(status, address === null ? 400 : 200, ip)
+    if (address === null) continue
+    assert.equal(body.code, address === '198.51.100.1' ? 'ip_not_allowed' : 'valid', ip)
+  }
+  assert.equal((await verify({ key, ip: `fe80::1%${'x'.repeat(60)}` })).status, 400)
+})
+
 /** The longest text of a customer that the service judges. */
 const { maxLength = 0 } = KeyVerify.properties.key as { maxLength?: number }
 
@@ -80,6 +114,7 @@ test('a wrong body gets 400 that names the member', async () => {
     [{ key, cost: 1.5 }, 'cost'],
     [{ key, cost: 1_001 }, 'cost'],
     [{ key, ip: '1.2.3' }, 'ip'],
+    [{ key, ip: 7 }, 'ip'],
     [{ key, scope: 'read' }, 'scope'],
   ] as const) {
     const { status, body: answer } = await verify(body)

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
 import type { Admission, HttpAnswer, RequestGate } from '@keyrail/sdk'
+import { bareAddress } from './address.ts'
 import { COST_MAX, type Demands, routeOf, SCOPES_MAX } from './demands.ts'
 import { invalid, problem } from './problem.ts'
 
 /** `POST /verify`: a verdict as JSON, with 200 whatever it is. */
 
 const BODY_BYTES_MAX = 65_536
-/** In code points. What `POST /v1/keys/verify` takes: `packages/contract/src/verify.ts`. */
+/** What `POST /v1/keys/verify` takes, the key in code points: `packages/contract/src/verify.ts`. */
 const KEY_LENGTH_MAX = 16_384
+const IP_LENGTH_MAX = 64
 const SCOPE_LENGTH_MAX = 256
 
 interface Call extends Demands {
@@ -101,7 +102,9 @@ function readCall(body: Buffer): Call | HttpAnswer {
     return invalid(`scopes.${wrong}`, `must be a string of 1 to ${SCOPE_LENGTH_MAX} characters`)
   const isCost = typeof cost === 'number' && Number.isInteger(cost) && cost >= 0 && cost <= COST_MAX
   if (cost !== undefined && !isCost) return invalid('cost', `must be an integer from 0 to ${COST_MAX}`)
-  if (ip !== undefined && (typeof ip !== 'string' || isIP(ip) === 0))
-    return invalid('ip', 'must be an IP address')
-  return { key, scopes, cost: isCost ? cost : undefined, ip: typeof ip === 'string' ? ip : undefined }
+  // Null is what a program has that knows no address, and what the gates of the SDK take.
+  const isUnknown = ip === undefined || ip === null
+  const address = typeof ip === 'string' && ip.length <= IP_LENGTH_MAX ? bareAddress(ip) : undefined
+  if (!isUnknown && address === undefined) return invalid('ip', 'must be an IPv4 or IPv6 address')
+  return { key, scopes, cost: isCost ? cost : undefined, ip: address }
 }
