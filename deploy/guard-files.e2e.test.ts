@@ -48,6 +48,16 @@ test('systemd understands the unit of the guard, and rates its exposure at 2.0 o
   assert.deepEqual([status, stdout + stderr], [0, ''])
 })
 
+test('the Caddyfile says how to trust another proxy, without the entries of its clients', () => {
+  const text = textOf('Caddyfile')
+  const shown = /^# \{\n(?:# .*\n)+?# \}\n/m.exec(text)?.[0].replaceAll(/^# /gm, '') ?? ''
+  assert.match(
+    shown,
+    /^\{\n\tservers \{\n\t\ttrusted_proxies static \S+\n\t\ttrusted_proxies_strict\n\t\}\n\}\n$/,
+  )
+  assert.match(text, /# header_up X-Original-Ip \{client_ip\}\n/)
+})
+
 test('the image has Node as locked and the archive of this version, and runs as no root', () => {
   const lock = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const text = textOf('Dockerfile')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { startGuard } from '../packages/guard/test/stage.ts'
 import { root } from '../packages/server/test/installation.ts'
-import { proxies, startUpstream } from './guard-stage.ts'
+import { proxies, startCaddy, startUpstream } from './guard-stage.ts'
 
 /** Every name that programs behind CGI take for the same one, such as `X_Keyrail-Tenant`. */
 const spellingsOf = (name: string): string[] =>
@@ -127,3 +127,27 @@ for (const [name, start] of proxies)
       assert.ok(received().includes(['orders:read', ...scopes].join(' ')))
     })
   })
+
+test('the line of the Caddyfile for another proxy believes no client by itself', async t => {
+  const api = await startUpstream()
+  t.after(() => api.close())
+  const { keyrail, url } = await startGuard({ GUARD_IP_HEADER: 'X-Original-Ip' })
+  const line = 'header_up X-Original-Ip'
+  const caddy = await startCaddy(Number(new URL(url).port), api.port, [
+    [`\t\t\t${line} {http.request.remote.host}\n`, ''],
+    [`# ${line} {client_ip}\n`, `${line} {client_ip}\n`],
+  ])
+  t.after(() => caddy.close())
+  const scopes = ['orders:read']
+  const statusOf = async (allowedCidrs: string[]) => {
+    const { key } = keyrail.issue({ scopes, allowedCidrs })
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'x-forwarded-for': '203.0.113.7',
+      'x-original-ip': '203.0.113.7',
+    }
+    return (await caddy.ask('/orders', { headers })).status
+  }
+  // Caddy 2.6 does not know the address of the client, and a later one takes that of the connection.
+  assert.deepEqual([await statusOf(['203.0.113.0/24']), await statusOf([])], [403, 200])
+})

@@ -164,8 +164,11 @@ function fileOf(name: string, edits: readonly Edit[]): string {
   )
 }
 
-/** @param guard its port */
-type StartProxy = (guard: number, api: number) => Promise<Gateway>
+/**
+ * @param guard its port
+ * @param edits what someone changes in the file
+ */
+type StartProxy = (guard: number, api: number, edits?: readonly Edit[]) => Promise<Gateway>
 
 const startNginx: StartProxy = async (guard, api) => {
   const [folder, port] = [makeFolder(), await freePort()]
@@ -207,12 +210,13 @@ const startHaproxy: StartProxy = async (guard, api) => {
   return await opened('haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], folder, port)
 }
 
-const startCaddy: StartProxy = async (guard, api) => {
+export const startCaddy: StartProxy = async (guard, api, edits = []) => {
   const [folder, port] = [makeFolder(), await freePort()]
   const file = fileOf('Caddyfile', [
     ['127.0.0.1:8070', `127.0.0.1:${guard}`],
     ['127.0.0.1:3000', `127.0.0.1:${api}`],
     ['api.example.com {', `http://127.0.0.1:${port} {`],
+    ...edits,
   ])
   writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n\tauto_https off\n}\n\n${file}`)
   return await opened('caddy', ['run', '--config', join(folder, 'Caddyfile')], folder, port)
