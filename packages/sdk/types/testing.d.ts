@@ -33,13 +33,13 @@ interface TestKeyOptions {
 	env?: 'live' | 'test' | undefined;
 	tenantId?: string | undefined;
 	scopes?: readonly string[] | undefined;
-	/** Ranges from which the key may be used, such as `203.0.113.0/24`; `[]`: everywhere. Default: those of its tenant. */
-	allowedCidrs?: readonly string[] | undefined;
+	/** Ranges from which the key may be used, such as `203.0.113.0/24`; `[]`: everywhere. Default, and null: those of its tenant. */
+	allowedCidrs?: readonly string[] | null | undefined;
 	rateLimits?: readonly RateLimit[] | undefined;
-	/** Milliseconds since the epoch. Default: never. */
-	expiresAt?: number | undefined;
-	/** When the key is too old for its project, in milliseconds since the epoch. Default: never. */
-	tooOldAt?: number | undefined;
+	/** Milliseconds since the epoch. Default, and null: never. */
+	expiresAt?: number | null | undefined;
+	/** When the key is too old for its project, in milliseconds since the epoch. Default, and null: never. */
+	tooOldAt?: number | null | undefined;
 	/** In verdicts of a keyring with `labels` or `names`. */
 	keyName?: string | undefined;
 	tenantName?: string | undefined;

@@ -57,6 +57,15 @@ test('a test key is restricted to its networks, or else to those of its tenant',
   }
 })
 
+test('null in a test key means what it means in the API: the list of the tenant, and no end', () => {
+  const keyring = createTestKeyring()
+  keyring.setTenantCidrs('acme', ['192.0.2.7'])
+  const { key } = keyring.issue({ tenantId: 'acme', allowedCidrs: null, expiresAt: null, tooOldAt: null })
+  const verdict = keyring.verify(key, { ip: '192.0.2.7' })
+  assert.equal(verdict.valid && verdict.expiresAt, null)
+  assert.equal(keyring.verify(key, { ip: '192.0.2.8' }).code, 'ip_not_allowed')
+})
+
 test('a test keyring can revoke a key, lose the service and recover', () => {
   const keyring = createTestKeyring({ env: 'both' })
   const [one, other] = [keyring.issue(), keyring.issue({ env: 'test' })]

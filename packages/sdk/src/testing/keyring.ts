@@ -20,13 +20,13 @@ export interface TestKeyOptions {
   env?: 'live' | 'test' | undefined
   tenantId?: string | undefined
   scopes?: readonly string[] | undefined
-  /** Ranges from which the key may be used, such as `203.0.113.0/24`; `[]`: everywhere. Default: those of its tenant. */
-  allowedCidrs?: readonly string[] | undefined
+  /** Ranges from which the key may be used, such as `203.0.113.0/24`; `[]`: everywhere. Default, and null: those of its tenant. */
+  allowedCidrs?: readonly string[] | null | undefined
   rateLimits?: readonly RateLimit[] | undefined
-  /** Milliseconds since the epoch. Default: never. */
-  expiresAt?: number | undefined
-  /** When the key is too old for its project, in milliseconds since the epoch. Default: never. */
-  tooOldAt?: number | undefined
+  /** Milliseconds since the epoch. Default, and null: never. */
+  expiresAt?: number | null | undefined
+  /** When the key is too old for its project, in milliseconds since the epoch. Default, and null: never. */
+  tooOldAt?: number | null | undefined
   /** In verdicts of a keyring with `labels` or `names`. */
   keyName?: string | undefined
   tenantName?: string | undefined
@@ -127,7 +127,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
       rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
       expiresAt: whole(given.expiresAt),
       tooOldAt: whole(given.tooOldAt),
-      networks: allowedCidrs && readCidrs(allowedCidrs),
+      networks: allowedCidrs === null || allowedCidrs === undefined ? undefined : readCidrs(allowedCidrs),
       label,
     })
     store.labels?.setTenant(tenantId, ofTenant)
@@ -266,5 +266,5 @@ function statsOf(
   }
 }
 
-/** Whole milliseconds, as those of the service. Undefined: never. */
-const whole = (time = Number.POSITIVE_INFINITY): number => Math.floor(time)
+/** Whole milliseconds, as those of the service. Undefined and null: never. */
+const whole = (time: number | null | undefined): number => Math.floor(time ?? Number.POSITIVE_INFINITY)
