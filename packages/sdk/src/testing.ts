@@ -8,11 +8,7 @@ export {
   type TestUsage,
 } from './testing/doubles.ts'
 export { createTestKeyrail, type TestKeyrail, type TestKeyrailOptions } from './testing/keyrail.ts'
-export {
-  createTestKeyring,
-  type TestKey,
-  type TestKeyOptions,
-  type TestKeyring,
-  type TestKeyringOptions,
-} from './testing/keyring.ts'
+export { createTestKeyring, type TestKeyring } from './testing/keyring.ts'
+export type { TestKeyringOptions } from './testing/keyring-options.ts'
 export type { TestService } from './testing/service.ts'
+export type { TestKey, TestKeyOptions } from './testing/test-key.ts'

@@ -14,7 +14,8 @@ import {
   type TestOptions,
   type TestUsage,
 } from './doubles.ts'
-import { createTestKeyring, type TestKeyring, type TestKeyringOptions } from './keyring.ts'
+import { createTestKeyring, type TestKeyring } from './keyring.ts'
+import type { TestKeyringOptions } from './keyring-options.ts'
 import { openTestService, type TestService } from './service.ts'
 
 /** Options of `createTestKeyrail`: those of each part. */

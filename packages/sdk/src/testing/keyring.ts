@@ -1,49 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { refuseUnknown } from '../http/connection-options.ts'
-import { readInteger } from '../http/option-values.ts'
 import type { Keyring, KeyringStats } from '../keyring/keyring.ts'
 import { digestOf } from '../runtime/digest.ts'
-import type { Whose } from '../store/labels.ts'
-import { Networks } from '../store/networks.ts'
-import type { RateLimit } from '../store/rate-limits.ts'
 import { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import { Shadow } from '../verify/shadow.ts'
-import { isOtherForm, readKeyForm } from '../verify/token.ts'
 import { createVerify, type Served, type Verify } from '../verify/verify.ts'
 import { drawKey } from './draw-key.ts'
-
-/** The properties of a test key. Every one has a default that suits most tests. */
-export interface TestKeyOptions {
-  /** The text of a key from elsewhere: 1 to 512 visible ASCII characters. Default: a new key. */
-  key?: string | undefined
-  env?: 'live' | 'test' | undefined
-  tenantId?: string | undefined
-  scopes?: readonly string[] | undefined
-  /** Ranges from which the key may be used, such as `203.0.113.0/24`; `[]`: everywhere. Default, and null: those of its tenant. */
-  allowedCidrs?: readonly string[] | null | undefined
-  rateLimits?: readonly RateLimit[] | undefined
-  /** Milliseconds since the epoch. Default, and null: never. */
-  expiresAt?: number | null | undefined
-  /** When the key is too old for its project, in milliseconds since the epoch. Default, and null: never. */
-  tooOldAt?: number | null | undefined
-  /** In verdicts of a keyring with `labels` or `names`. */
-  keyName?: string | undefined
-  tenantName?: string | undefined
-  /** In verdicts, unless the option `externalId` is false. Default: the tenant id. */
-  externalId?: string | undefined
-  /** In verdicts, unless the option `keyMeta` is false; `tenantMeta` with `labels` or `meta`. Default: `{}`. */
-  meta?: Whose['meta']
-  tenantMeta?: Whose['meta']
-}
-
-/** A key made by a test keyring. */
-export interface TestKey {
-  /** The key itself, as a customer sends it. */
-  key: string
-  keyId: string
-  tenantId: string
-}
+import { optionNames, readLabels, type TestKeyringOptions } from './keyring-options.ts'
+import {
+  checkLimits,
+  readCidrs,
+  readText,
+  type TestKey,
+  type TestKeyOptions,
+  toLabels,
+  whole,
+} from './test-key.ts'
 
 /** A test double of a keyring; made by `createTestKeyring`. */
 export interface TestKeyring extends Keyring {
@@ -77,18 +50,6 @@ export interface TestKeyring extends Keyring {
   close(): Promise<void>
 }
 
-/** Options of `createTestKeyring`. */
-export interface TestKeyringOptions {
-  env?: 'live' | 'test' | 'both' | undefined
-  externalId?: boolean | undefined
-  keyMeta?: boolean | undefined
-  labels?: boolean | undefined
-  names?: boolean | undefined
-  meta?: boolean | undefined
-}
-
-const known = { env: true, externalId: true, keyMeta: true, labels: true, names: true, meta: true } as const
-
 const KEYS_MAX = 1_000_000
 const LATE = 60_000
 const none = '00000000-0000-4000-8000-000000000000'
@@ -98,7 +59,7 @@ const none = '00000000-0000-4000-8000-000000000000'
  * code.
  */
 export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
-  refuseUnknown('createTestKeyring', options, known)
+  refuseUnknown('createTestKeyring', options, optionNames)
   const { env = 'live' } = options
   const labels = readLabels(options)
   let monotonic = 0
@@ -168,49 +129,6 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
   }
 }
 
-/** @throws TypeError naming a limit that the service would reject */
-function checkLimits(rateLimits: readonly RateLimit[]): void {
-  for (const [at, { limit, windowMs }] of rateLimits.entries()) {
-    readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
-    readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
-  }
-}
-
-/** @throws TypeError if the service would not take the text as a key of this environment */
-function readText(key: unknown, env: 'live' | 'test'): string {
-  if (typeof key !== 'string' || !isOtherForm(key))
-    throw new TypeError('key must be a text of 1 to 512 visible ASCII characters')
-  const form = readKeyForm(key)
-  if (form !== 'malformed' && form !== env) throw new TypeError(`key belongs to the environment ${form}`)
-  return key
-}
-
-/** What verdicts have beside the key. */
-function readLabels({ externalId = true, keyMeta = true, labels, names, meta }: TestKeyringOptions) {
-  return {
-    hasExternalId: externalId || names === true,
-    hasKeyMeta: keyMeta || meta === true,
-    hasNames: labels === true || names === true,
-    hasTenantMeta: labels === true || meta === true,
-  }
-}
-
-/** What the feed says of a key and its tenant, beside the key. */
-function toLabels(
-  tenantId: string,
-  { keyName, tenantName, externalId = tenantId, meta = {}, tenantMeta = {} }: TestKeyOptions,
-  { hasExternalId, hasKeyMeta, hasNames, hasTenantMeta }: ReturnType<typeof readLabels>,
-) {
-  return {
-    label: { ...(hasNames && { name: keyName ?? null }), ...(hasKeyMeta && { meta }) },
-    ofTenant: {
-      ...(hasNames && { name: tenantName ?? null }),
-      ...(hasExternalId && { externalId }),
-      ...(hasTenantMeta && { meta: tenantMeta }),
-    },
-  }
-}
-
 const comparing =
   (verify: Verify, shadow: Shadow): Keyring['compare'] =>
   (key, accepted, requirements) => {
@@ -222,21 +140,6 @@ const comparing =
 function setTenantCidrs(store: Store, tenantId: string, allowedCidrs: readonly string[]): void {
   const networks = readCidrs(allowedCidrs)
   store.setTenantNetworks(tenantId, networks.isEmpty ? undefined : networks)
-}
-
-/** A single address is a range, as where the service takes one. */
-function readCidrs(allowedCidrs: readonly string[]): Networks {
-  if (!Array.isArray(allowedCidrs)) throw new TypeError('allowedCidrs must be an array of address ranges')
-  const ranges = allowedCidrs.map((range, at) => {
-    const text = String(range)
-    const whole = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`
-    if (Networks.read([whole]) === undefined)
-      throw new TypeError(`allowedCidrs.${at} must be an address range, such as 203.0.113.0/24`)
-    return whole
-  })
-  const networks = Networks.read(ranges)
-  if (networks === undefined) throw new TypeError('allowedCidrs takes at most 32 ranges')
-  return networks
 }
 
 function statsOf(
@@ -265,6 +168,3 @@ function statsOf(
     holdSeconds: 0,
   }
 }
-
-/** Whole milliseconds, as those of the service. Undefined and null: never. */
-const whole = (time: number | null | undefined): number => Math.floor(time ?? Number.POSITIVE_INFINITY)
