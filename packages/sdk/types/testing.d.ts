@@ -26,6 +26,15 @@ declare function createTestLimiter(options?: TestOptions<LimiterOptions>): TestL
 declare function createTestIdempotency(options?: TestOptions<IdempotencyOptions>): TestIdempotency;
 /** The production usage reporter with an in-memory service. */
 declare function createTestUsage(options?: TestOptions<UsageReporterOptions>): TestUsage;
+/** Options of `createTestKeyring`. */
+interface TestKeyringOptions {
+	env?: 'live' | 'test' | 'both' | undefined;
+	externalId?: boolean | undefined;
+	keyMeta?: boolean | undefined;
+	labels?: boolean | undefined;
+	names?: boolean | undefined;
+	meta?: boolean | undefined;
+}
 /** The properties of a test key. Every one has a default that suits most tests. */
 interface TestKeyOptions {
 	/** The text of a key from elsewhere: 1 to 512 visible ASCII characters. Default: a new key. */
@@ -64,8 +73,20 @@ interface TestKeyring extends Keyring {
 	 * @throws TypeError naming a limit, a range or a text that the service would reject
 	 */
 	issue(options?: TestKeyOptions): TestKey;
-	/** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */
+	/** Ends a key: from now on it is refused for this reason, `revoked_key` by default. `enable` undoes `disabled`. */
 	revoke(key: TestKey, cause?: 'revoked' | 'disabled' | 'suspended' | 'expired' | 'deleted'): void;
+	/**
+	 * Pauses a key: it is refused as `disabled_key` until `enable`.
+	 *
+	 * @throws TypeError for a key that was revoked or has expired
+	 */
+	disable(key: TestKey): void;
+	/**
+	 * Ends `disable`, and gives back exactly what was. An active key stays as it is.
+	 *
+	 * @throws TypeError for a key that was revoked or has expired
+	 */
+	enable(key: TestKey): void;
 	/** Suspends a tenant: every key of it, also one issued later, is refused as `suspended_tenant` until `resumeTenant`. */
 	suspendTenant(tenantId: string): void;
 	/** Ends `suspendTenant`. */
@@ -86,15 +107,6 @@ interface TestKeyring extends Keyring {
 	recover(): void;
 	/** Has no effect, so that several applications may share a test keyring. */
 	close(): Promise<void>;
-}
-/** Options of `createTestKeyring`. */
-interface TestKeyringOptions {
-	env?: 'live' | 'test' | 'both' | undefined;
-	externalId?: boolean | undefined;
-	keyMeta?: boolean | undefined;
-	labels?: boolean | undefined;
-	names?: boolean | undefined;
-	meta?: boolean | undefined;
 }
 /**
  * A keyring for your own tests, wherever the SDK takes a keyring. It calls no service, and verifies keys with the production

@@ -1,22 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { refuseUnknown } from '../http/connection-options.ts'
 import type { Keyring, KeyringStats } from '../keyring/keyring.ts'
-import { digestOf } from '../runtime/digest.ts'
-import { Store } from '../store/store.ts'
-import { EndedKeys } from '../verify/ended-keys.ts'
+import type { Store } from '../store/store.ts'
 import { Shadow } from '../verify/shadow.ts'
 import { createVerify, type Served, type Verify } from '../verify/verify.ts'
-import { drawKey } from './draw-key.ts'
-import { optionNames, readLabels, type TestKeyringOptions } from './keyring-options.ts'
-import {
-  checkLimits,
-  readCidrs,
-  readText,
-  type TestKey,
-  type TestKeyOptions,
-  toLabels,
-  whole,
-} from './test-key.ts'
+import { optionNames, type TestKeyringOptions } from './keyring-options.ts'
+import { readCidrs, type TestKey, type TestKeyOptions } from './test-key.ts'
+import { KEYS_MAX, TestKeys } from './test-keys.ts'
 
 /** A test double of a keyring; made by `createTestKeyring`. */
 export interface TestKeyring extends Keyring {
@@ -26,8 +15,20 @@ export interface TestKeyring extends Keyring {
    * @throws TypeError naming a limit, a range or a text that the service would reject
    */
   issue(options?: TestKeyOptions): TestKey
-  /** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */
+  /** Ends a key: from now on it is refused for this reason, `revoked_key` by default. `enable` undoes `disabled`. */
   revoke(key: TestKey, cause?: 'revoked' | 'disabled' | 'suspended' | 'expired' | 'deleted'): void
+  /**
+   * Pauses a key: it is refused as `disabled_key` until `enable`.
+   *
+   * @throws TypeError for a key that was revoked or has expired
+   */
+  disable(key: TestKey): void
+  /**
+   * Ends `disable`, and gives back exactly what was. An active key stays as it is.
+   *
+   * @throws TypeError for a key that was revoked or has expired
+   */
+  enable(key: TestKey): void
   /** Suspends a tenant: every key of it, also one issued later, is refused as `suspended_tenant` until `resumeTenant`. */
   suspendTenant(tenantId: string): void
   /** Ends `suspendTenant`. */
@@ -50,7 +51,6 @@ export interface TestKeyring extends Keyring {
   close(): Promise<void>
 }
 
-const KEYS_MAX = 1_000_000
 const LATE = 60_000
 const none = '00000000-0000-4000-8000-000000000000'
 
@@ -61,40 +61,12 @@ const none = '00000000-0000-4000-8000-000000000000'
 export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
   refuseUnknown('createTestKeyring', options, optionNames)
   const { env = 'live' } = options
-  const labels = readLabels(options)
   let monotonic = 0
-  const store = new Store(KEYS_MAX, Object.values(labels).includes(true))
-  store.confirm(0)
-  const ended = new EndedKeys()
+  const keys = new TestKeys(options)
+  const { store, ended } = keys
   const served: Served = { store, ended, hits: 0, misses: 0, evictions: 0 }
   const clock = { wall: () => Date.now(), monotonic: () => monotonic }
   const verify = createVerify(served, { env, cachedTtlMs: LATE, clock })
-
-  function issue(given: TestKeyOptions = {}): TestKey {
-    const { key: text, env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], allowedCidrs } = given
-    checkLimits(rateLimits)
-    const keyEnv = of ?? (env === 'both' ? 'live' : env)
-    const key = text === undefined ? drawKey(`kr_${keyEnv}_`) : readText(text, keyEnv)
-    // As a project does from its first import on.
-    if (text !== undefined) store.setAcceptsImported(true)
-    const keyId = randomUUID()
-    const { label, ofTenant } = toLabels(tenantId, given, labels)
-    store.upsert({
-      keyId,
-      tenantId,
-      env: keyEnv,
-      digest: digestOf(key),
-      scopes: [...scopes],
-      rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
-      expiresAt: whole(given.expiresAt),
-      tooOldAt: whole(given.tooOldAt),
-      networks: allowedCidrs === null || allowedCidrs === undefined ? undefined : readCidrs(allowedCidrs),
-      label,
-    })
-    store.labels?.setTenant(tenantId, ofTenant)
-    return { key, keyId, tenantId }
-  }
-
   const recover = (): void => {
     monotonic = 0
     served.store = store
@@ -106,15 +78,13 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
   return {
     verify,
     compare: comparing(verify, shadow),
-    issue,
+    issue: (given = {}) => keys.issue(given),
     recover,
     close,
     ready: async () => {},
-    revoke({ key, keyId }, cause = 'revoked') {
-      const digest = digestOf(key)
-      store.remove(keyId, digest)
-      ended.addCause(digest, cause)
-    },
+    revoke: (key, cause = 'revoked') => keys.end(key, cause),
+    disable: key => keys.disable(key),
+    enable: key => keys.enable(key),
     suspendTenant: tenantId => store.setSuspended(tenantId, true),
     resumeTenant: tenantId => store.setSuspended(tenantId, false),
     setTenantCidrs: (tenantId, allowedCidrs) => setTenantCidrs(store, tenantId, allowedCidrs),
