@@ -1,4 +1,4 @@
-import { Admin, ConnectionOptions, Idempotency, IdempotencyOptions, Keyrail, Keyring, Limiter, LimiterOptions, RateLimit, UsageReporter, UsageReporterOptions, Whose } from "./core.js";
+import { Admin, ConnectionOptions, Idempotency, IdempotencyOptions, Keyrail, Keyring, KeyringOptions, Limiter, LimiterOptions, RateLimit, UsageReporter, UsageReporterOptions, Whose } from "./core.js";
 
 /** Controls the in-memory service of a test double. */
 interface TestService {
@@ -26,14 +26,19 @@ declare function createTestLimiter(options?: TestOptions<LimiterOptions>): TestL
 declare function createTestIdempotency(options?: TestOptions<IdempotencyOptions>): TestIdempotency;
 /** The production usage reporter with an in-memory service. */
 declare function createTestUsage(options?: TestOptions<UsageReporterOptions>): TestUsage;
-/** Options of `createTestKeyring`. */
-interface TestKeyringOptions {
+/** Options of `createTestKeyring`: those of `createKeyring` that need no service. */
+interface TestKeyringOptions extends Pick<KeyringOptions, 'onUnavailable' | 'shadow' | 'onError'> {
 	env?: 'live' | 'test' | 'both' | undefined;
 	externalId?: boolean | undefined;
 	keyMeta?: boolean | undefined;
 	labels?: boolean | undefined;
 	names?: boolean | undefined;
 	meta?: boolean | undefined;
+	/**
+	 * As that of `createKeyring`, but without `importWith`: a key that it accepts becomes one of the test keyring, which takes any tenant
+	 * as known.
+	 */
+	onUnknownKey?: KeyringOptions['onUnknownKey'];
 }
 /** The properties of a test key. Every one has a default that suits most tests. */
 interface TestKeyOptions {

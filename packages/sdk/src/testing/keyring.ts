@@ -1,9 +1,11 @@
-import { refuseUnknown } from '../http/connection-options.ts'
+import { readReports } from '../http/connection-options.ts'
 import type { Keyring, KeyringStats } from '../keyring/keyring.ts'
+import { UnknownKeys } from '../keyring/unknown-keys.ts'
 import type { Store } from '../store/store.ts'
+import { withGateParts } from '../verify/gate-parts.ts'
 import { Shadow } from '../verify/shadow.ts'
-import { createVerify, type Served, type Verify } from '../verify/verify.ts'
-import { optionNames, type TestKeyringOptions } from './keyring-options.ts'
+import { createVerify, type Served } from '../verify/verify.ts'
+import { readTestOptions, type TestKeyringOptions } from './keyring-options.ts'
 import { readCidrs, type TestKey, type TestKeyOptions } from './test-key.ts'
 import { KEYS_MAX, TestKeys } from './test-keys.ts'
 
@@ -59,14 +61,18 @@ const none = '00000000-0000-4000-8000-000000000000'
  * code.
  */
 export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
-  refuseUnknown('createTestKeyring', options, optionNames)
-  const { env = 'live' } = options
+  const { env, onUnavailable, isShadow, ...own } = readTestOptions(options)
   let monotonic = 0
   const keys = new TestKeys(options)
   const { store, ended } = keys
   const served: Served = { store, ended, hits: 0, misses: 0, evictions: 0 }
   const clock = { wall: () => Date.now(), monotonic: () => monotonic }
-  const verify = createVerify(served, { env, cachedTtlMs: LATE, clock })
+  const verify = createVerify(served, { env, cachedTtlMs: LATE, clock, onUnavailable })
+  const unknownKeys = openOwnCheck(own, keys, { clock, served, cachedTtlMs: LATE, judge: verify })
+  const shadow = new Shadow()
+  let hasCompared = false
+  if (isShadow || unknownKeys) withGateParts(verify, { shadow: isShadow ? shadow : undefined, unknownKeys })
+
   const recover = (): void => {
     monotonic = 0
     served.store = store
@@ -74,10 +80,14 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
   }
   // Several applications of a test may share the keyring, and some close what they were given.
   const close = async (): Promise<void> => {}
-  const shadow = new Shadow()
   return {
     verify,
-    compare: comparing(verify, shadow),
+    compare(key, accepted, requirements) {
+      const verdict = verify(key, requirements)
+      hasCompared = true
+      shadow.compare(verdict, accepted)
+      return verdict
+    },
     issue: (given = {}) => keys.issue(given),
     recover,
     close,
@@ -94,18 +104,29 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
       if (why === 'not_ready') served.store = undefined
       if (why === 'not_held') served.isPartial = true
     },
-    stats: () => ({ ...statsOf(served, env, monotonic), shadow: shadow.stats }),
+    stats: () => ({
+      ...statsOf(served, env, monotonic),
+      ...((hasCompared || isShadow) && { shadow: shadow.stats }),
+    }),
     [Symbol.asyncDispose]: close,
   }
 }
 
-const comparing =
-  (verify: Verify, shadow: Shadow): Keyring['compare'] =>
-  (key, accepted, requirements) => {
-    const verdict = verify(key, requirements)
-    shadow.compare(verdict, accepted)
-    return verdict
-  }
+/** The vendor's own check, as in production: what it accepts is held at once. */
+function openOwnCheck(
+  { onUnknownKey: check, onError }: Pick<TestKeyringOptions, 'onUnknownKey' | 'onError'>,
+  keys: TestKeys,
+  deps: Omit<ConstructorParameters<typeof UnknownKeys>[0], 'check' | 'send' | 'onError'>,
+): UnknownKeys | undefined {
+  if (check === undefined) return undefined
+  const reports = readReports({ onError })
+  return new UnknownKeys({
+    ...deps,
+    check,
+    send: async (digest, customer, form) => keys.import(digest, customer, form),
+    onError: error => reports.error(error),
+  })
+}
 
 function setTenantCidrs(store: Store, tenantId: string, allowedCidrs: readonly string[]): void {
   const networks = readCidrs(allowedCidrs)

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { Customer } from '../keyring/imported-customer.ts'
+import type { Imported } from '../keyring/importer.ts'
 import { digestOf } from '../runtime/digest.ts'
 import type { TenantLabel } from '../store/labels.ts'
 import type { StoredKey } from '../store/records.ts'
@@ -23,42 +25,51 @@ export const KEYS_MAX = 1_000_000
 export class TestKeys {
   readonly store: Store
   readonly ended = new EndedKeys()
-  readonly #options: TestKeyringOptions
+  /** Of a key whose text names none. */
+  readonly #env: 'live' | 'test'
+  readonly #labels: ReturnType<typeof readLabels>
   /** By digest, those that are active or disabled: a disabled one is not in the store. */
   readonly #living = new Map<string, StoredKey>()
   /** By tenant: the store drops what belongs to no key. */
   readonly #tenants = new Map<string, TenantLabel>()
+  /** By external id. */
+  readonly #tenantIds = new Map<string, string>()
 
   constructor(options: TestKeyringOptions) {
-    this.#options = options
-    this.store = new Store(KEYS_MAX, Object.values(readLabels(options)).includes(true))
+    this.#env = options.env === 'test' ? 'test' : 'live'
+    this.#labels = readLabels(options)
+    this.store = new Store(KEYS_MAX, Object.values(this.#labels).includes(true))
     this.store.confirm(0)
   }
 
   issue(given: TestKeyOptions): TestKey {
-    const { env: own = 'live' } = this.#options
-    const { key: text, env = own === 'both' ? 'live' : own, tenantId = randomUUID() } = given
-    const { scopes = [], rateLimits = [], allowedCidrs } = given
-    checkLimits(rateLimits)
+    const { key: text, env = this.#env, tenantId = randomUUID(), externalId = tenantId } = given
+    checkLimits(given.rateLimits ?? [])
     const key = text === undefined ? drawKey(`kr_${env}_`) : readText(text, env)
-    const { label, ofTenant } = toLabels(tenantId, given, readLabels(this.#options))
-    const stored = {
-      keyId: randomUUID(),
-      tenantId,
-      env,
-      digest: digestOf(key),
-      scopes: [...scopes],
-      rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
-      expiresAt: whole(given.expiresAt),
-      tooOldAt: whole(given.tooOldAt),
-      networks: allowedCidrs === null || allowedCidrs === undefined ? undefined : readCidrs(allowedCidrs),
-      label,
-    }
+    const stored = this.#toStored(digestOf(key), env, tenantId, given)
     // As a project does from its first import on.
     if (readKeyForm(key) === 'malformed') this.store.setAcceptsImported(true)
-    this.#tenants.set(tenantId, ofTenant)
+    this.#tenants.set(tenantId, toLabels(tenantId, given, this.#labels).ofTenant)
+    this.#tenantIds.set(externalId, tenantId)
     this.#hold(stored)
     return { key, keyId: stored.keyId, tenantId }
+  }
+
+  /**
+   * Takes what `onUnknownKey` accepted, as the service imports it.
+   *
+   * @param form that of the key's text; undefined for one that is not of Keyrail's own form
+   */
+  import(digest: string, customer: Customer, form: 'live' | 'test' | undefined): Imported {
+    const { externalId = '', name: keyName, scopes, meta, expiresAt } = customer
+    const tenantId = customer.tenantId ?? this.#tenantIds.get(externalId) ?? externalId
+    const given = { keyName, scopes, meta, expiresAt }
+    if (form === undefined) this.store.setAcceptsImported(true)
+    if (!this.#tenants.has(tenantId))
+      this.#tenants.set(tenantId, toLabels(tenantId, given, this.#labels).ofTenant)
+    const stored = this.#toStored(digest, form ?? this.#env, tenantId, given)
+    this.#hold(stored)
+    return { isActive: Date.now() < stored.expiresAt && !this.store.suspended.has(tenantId) }
   }
 
   end({ key, keyId }: TestKey, cause: string): void {
@@ -76,6 +87,22 @@ export class TestKeys {
   enable(key: TestKey): void {
     const stored = this.#livingOf(key)
     if (!this.store.hasId(stored.keyId)) this.#hold(stored)
+  }
+
+  #toStored(digest: string, env: 'live' | 'test', tenantId: string, given: TestKeyOptions): StoredKey {
+    const { scopes = [], rateLimits = [], allowedCidrs, expiresAt, tooOldAt } = given
+    return {
+      keyId: randomUUID(),
+      tenantId,
+      env,
+      digest,
+      scopes: [...scopes],
+      rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
+      expiresAt: whole(expiresAt),
+      tooOldAt: whole(tooOldAt),
+      networks: allowedCidrs === null || allowedCidrs === undefined ? undefined : readCidrs(allowedCidrs),
+      label: toLabels(tenantId, given, this.#labels).label,
+    }
   }
 
   #hold(stored: StoredKey): void {
