@@ -69,6 +69,8 @@ class Keyring:
         )
         self._node = Node(settings, World())
         self._is_closed = False
+        #: A child serves the keys of its parent before its first answer, under a name that no poll has told yet.
+        self._has_forked = False
         self._executor: Optional[Executor] = None
         self._lock = threading.Lock()
         #: One thread sends reports at a time.
@@ -174,8 +176,8 @@ class Keyring:
     def close(self, timeout: float = 10.0) -> None:
         """
         Sends the remaining counts within `timeout` seconds, drops all keys, and writes the disk snapshot:
-        every key is refused from then on. Without `cache_dir` and `node` it also tells the service, so that no
-        change waits for this node. May be called twice.
+        every key is refused from then on. Without `cache_dir`, `node` and a fork it also tells the service, so that
+        no change waits for this node. May be called twice.
         """
         with self._lock:
             if self._is_closed:
@@ -196,7 +198,8 @@ class Keyring:
         if self._polling is not threading.current_thread():
             self._polling.join(timeout)
         node.save(node.sync.drop())
-        if node.settings.tells_end and node.source is not None and not self._polling.is_alive():
+        is_known = node.source is not None and not self._polling.is_alive()
+        if is_known and node.settings.tells_end and not self._has_forked:
             node.client.leave(node.sync.version or 0)
         node.caller.close()
         if self._executor is not None:
@@ -274,6 +277,7 @@ class Keyring:
         self._node.sync.changing.acquire()
 
     def release_after_fork(self) -> None:
+        self._has_forked = True
         self._node.sync.changing.release()
 
     def begin_after_fork(self) -> None:
@@ -287,6 +291,8 @@ class Keyring:
             # The thread that closes it is not in the child.
             self._node.sync.drop()
             return
+        # The child has its own name, and tells its own end.
+        self._has_forked = False
         was_ready, has_ended = self._node.poller.is_ready, self._node.poller.has_ended
         self._node.renew()
         if not has_ended:

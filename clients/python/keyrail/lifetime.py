@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, List
 from weakref import WeakSet
 
@@ -42,8 +43,10 @@ def _after_fork_in_child() -> None:
 
 
 def _close_all() -> None:
-    for keyring in list(open_keyrings):
-        keyring.close()
+    with ExitStack() as closing:
+        # Each is closed, also where another one fails.
+        for keyring in list(open_keyrings):
+            closing.callback(keyring.close)
 
 
 if hasattr(os, "register_at_fork"):

@@ -63,6 +63,9 @@ class Fork(unittest.TestCase):
         self.assertEqual(child.wait(), 0)
         child.stdout.close()
         self.assertEqual(sum(record["count"] for record in service.reported), 4)
+        told = [each["query"]["node"] for each in service.asked if "leaving" in each["query"]]
+        self.assertEqual(len(told), 3, "each child tells its end, and the parent does not")
+        self.assertNotIn(service.asked[0]["query"]["node"], told)
 
 
 if __name__ == "__main__":

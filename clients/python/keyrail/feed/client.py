@@ -59,7 +59,8 @@ class FeedClient:
         """
         self.abort = Abort()
         query = self._query(0, {"since": str(since), "leaving": "true"})
-        with suppress(KeyrailError):
+        # Python 3.12 cannot start the thread of a look-up while the interpreter ends.
+        with suppress(KeyrailError, RuntimeError):
             self._ask("delta", query, 0, _LEAVE_TIMEOUT_MS)
 
     def _query(self, held: int, more: Dict[str, str]) -> Dict[str, str]:
