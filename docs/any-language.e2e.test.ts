@@ -88,6 +88,9 @@ const client = (name: string) => join(import.meta.dirname, '..', 'clients', name
 
 /** Asks the program of a sample with a key, without one, and with one that lacks the scope. */
 async function answersOf(program: string, args: readonly string[], more: Record<string, string>) {
+  // Both before the program, which might otherwise load its keys between the two.
+  const { key } = await issue()
+  const lacking = await issue({ scopes: [] })
   const port = await freePort()
   const env = {
     ...process.env,
@@ -112,8 +115,6 @@ async function answersOf(program: string, args: readonly string[], more: Record<
     return answer === null ? null : [answer.status, (await answer.text()).trim()]
   }
   try {
-    const { key } = await issue()
-    const lacking = await issue({ scopes: [] })
     const passes = async () => (await ask(key))?.[0] === 200
     await until(passes, 'a request passes').catch(error => assert.fail(`${error}: ${output}`))
     const statusOf = async (one?: string) => (await ask(one))?.[0]
