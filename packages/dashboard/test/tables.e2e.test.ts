@@ -21,6 +21,8 @@ async function choose(visit: Visit, row: string, item: string): Promise<void> {
   await page.keyboard.press('Enter')
   const chosen = page.getByRole('menuitem', { name: item, exact: true })
   await chosen.waitFor()
+  // The focus comes a few frames after the menu: arrows before it would move nothing.
+  await page.locator('[role="menu"]:focus-within').waitFor()
   for (let steps = 0; steps < 10 && !(await isFocused(visit, item)); steps++)
     await page.keyboard.press('ArrowDown')
   assert.ok(await isFocused(visit, item), `the arrow keys do not reach ${item}`)
